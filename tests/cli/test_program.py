@@ -32,7 +32,7 @@ def test_shards_and_an_election_exclude_each_other() -> None:
 @pytest.mark.parametrize("flags", [[], ["--processes", "2", "--shards"]])
 def test_caches_divide_by_keys_among_processes_whose_keys_stay(flags: list[str]) -> None:
     app = program("mykind.py", sp.Operator([sp.Controller(ConfigMap, reconcile)]))
-    with pytest.raises(UsageError, match="--divide-caches needs --processes, and excludes --shards"):
+    with pytest.raises(UsageError, match="--divide-caches needs --processes, and can't be combined with --shards"):
         app(["run", "--divide-caches", *flags])
 
 

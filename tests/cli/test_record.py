@@ -21,7 +21,7 @@ async def test_ctrl_c_leaves_a_whole_recording(tmp_path: Path) -> None:
                 await c.create(ConfigMap.named(f"c{number}", "default"))
                 await c.create(Secret.named(f"s{number}", "default", string_data={"password": "hunter2"}))
             assert await running.signalled(signal.SIGINT) == 0, running.printed()
-        assert any(line.endswith(f"changes in {tmp_path / 'r.jsonl'}") for line in running.err)
+        assert any(f"recorded changes in {tmp_path / 'r.jsonl'}: " in line for line in running.err)
         for line in (tmp_path / "r.jsonl").read_bytes().splitlines(keepends=True):
             assert line.endswith(b"\n")
             assert json.loads(line)

@@ -170,7 +170,16 @@ async def test_nothing_of_what_is_gone_is_left_after_a_month() -> None:
         await advance(MONTH)
         assert await world.list(Pod) == []
         assert places_of(memories(world.control_plane), MARK) == []
-        assert {"_silent", "_tainted", "_began", "_orphaned", "_homeless", "_quotas", "_paces", "_waiting"} <= filled
+        assert {
+            "_stale_since",
+            "_tainted",
+            "_began",
+            "_orphaned",
+            "_pods_of_unknown_nodes",
+            "_quotas",
+            "_paces",
+            "_waiting",
+        } <= filled
 
 
 class SlowReads(Transport):

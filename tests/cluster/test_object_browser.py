@@ -309,7 +309,7 @@ async def test_an_object_is_read_once_a_version_however_often_the_page_asks(monk
          "it is suspended (spec.suspend)"),
         ({"kind": "Deployment", "spec": {"paused": True, "replicas": 2}}, "paused", "it is paused (spec.paused)"),
         ({"spec": {"paused": "no"}}, "current", ""),
-        ({"spec": {"size": 3}, "status": {"size": 1}}, "in progress", "size: 3 wanted, 1 there"),
+        ({"spec": {"size": 3}, "status": {"size": 1}}, "in progress", "size: 3 wanted, 1 present"),
         ({"spec": {"replicas": 3}, "status": {"updatedReplicas": 1}}, "in progress", "1 of 3 updated"),
         (
             {"kind": "Service", "spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {}}},

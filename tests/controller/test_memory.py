@@ -105,7 +105,7 @@ async def fill(run: RunningController[Any], obj: ConfigMap, ctx: sp.Context) -> 
     memory.children.note(obj, SECRETS, ObjectKey("default/child"), "uid")
     memory.suspects.note_write(f"child-{number}", deleted=False)
     memory.suspects.note_deletion(f"child-{number}", key)
-    run.activity.hot_loops.count_spin(key, obj.metadata.generation, run.controller.resource)
+    run.activity.hot_loops.count_requeue(key, obj.metadata.generation, run.controller.resource)
     memory.echoes[key] = ("1", "2")
     memory.note_taken_over(key, (SECRETS, ObjectKey("default/child")))
     if number % 10 == 0:

@@ -275,7 +275,7 @@ def test_the_roles_that_are_written_for_a_program_are_neither_too_much_nor_too_l
         (["app.py", "--role", "empty.yaml"], "empty.yaml: it contains neither a Role nor a ClusterRole"),
         (["app.py", "--role", "bad.yaml"], "bad.yaml: not YAML"),
         (["app.py", "--requests", "bad.yaml"], "not a record of setpoint rbac"),
-        (["app.py", "--", "false"], "false ended with 1"),
+        (["app.py", "--", "false"], "false ended with status 1"),
         (["app.py", "--", "true"], "true recorded no request"),
         (["app.py", "--", "no-such-program"], "no-such-program: No such file"),
     ],

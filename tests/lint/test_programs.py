@@ -69,7 +69,7 @@ def test_mistakes_are_printed_with_their_places(
     Path(".venv/other.py").write_text(WRONG)
     assert run() == 1
     printed = capsys.readouterr()
-    assert printed.out.startswith("pots.py:4:5: status-time: the status holds the time of every reconcile")
+    assert printed.out.startswith("pots.py:4:5: status-time: the status contains the time of every reconcile")
     assert printed.err == "1 file checked, mistakes: 1\n"
     assert run("-o", "json") == 1
     (problem,) = json.loads(capsys.readouterr().out)

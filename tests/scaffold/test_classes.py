@@ -293,7 +293,10 @@ def test_descriptions_are_those_of_the_definition(theirs: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"apiVersion": "apiextensions.k8s.io/v1beta1"}, "is apiextensions.k8s.io/v1beta1 CustomResourceDefinition"),
+        (
+            {"apiVersion": "apiextensions.k8s.io/v1beta1"},
+            "is a CustomResourceDefinition of apiextensions.k8s.io/v1beta1",
+        ),
         ({"spec": None}, "spec: Required value"),
     ],
 )

@@ -303,7 +303,7 @@ def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["init", "Shop"], "setpoint init: the name 'Shop': up to 40 lower-case letters"),
+        (["init", "Shop"], "setpoint init: the name 'Shop': must be at most 40 lower-case letters"),
         (["init", "../shop"], "setpoint init: the name '../shop'"),
         (["init", "json"], "setpoint init: the name 'json': Python has a module"),
         (["init", "class"], "setpoint init: the name 'class': Python has a module or keyword"),
@@ -317,7 +317,7 @@ def test_the_longest_names_make_a_project_that_is_formatted(tmp_path: Path) -> N
         (["init", "list"], f"setpoint init: {A_LIST}; try Listing, with --kind"),
         (["init", "full"], "setpoint init: full exists already"),
         (["init", "file"], "setpoint init: file is a file; choose another name"),
-        (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': a domain name"),
+        (["init", "shop", "--group", "shop"], "setpoint init: --group 'shop': must be a domain name"),
         (["init", "shop", "--kind", "shop"], "setpoint init: the kind 'shop': a singular in CamelCase"),
         (["init", "shop", "--kind", "Class"], "setpoint init: the kind 'Class': class is a keyword of Python"),
         (["init", "shop", "--kind", "List"], "setpoint init: the kind 'List': clients treat a kind that ends in List"),

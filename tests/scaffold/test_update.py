@@ -213,7 +213,7 @@ def test_kinds_that_were_ported_are_left_alone(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize(("spoil", "words"), [
     (lambda: Path("Makefile").write_text("mine"), "changes that are not committed (Makefile): commit or stash them"),
-    (lambda: git("rm", "--quiet", BASE), "is missing: it has the files as setpoint init made them"),
+    (lambda: git("rm", "--quiet", BASE), "is missing: it has the files as setpoint init created them"),
     (lambda: Path(BASE).write_text("{"), "take it from the history of the project"),
     (lambda: Path(".git").rename("../git"), "is not in a git repository: run git init"),
     (lambda: Path(".setpoint.json").unlink(), "is not a project of setpoint init"),

@@ -60,7 +60,7 @@ async def test_only_deletions_after_a_restart_on_old_lists_are_wrong_ones() -> N
         process = Actor("controller/1", "controller")
         await process.start(create_and_delete())
         assert not monitor.wrong_deletions
-        monitor.begin_travel(lambda: None)
+        monitor.begin_old_lists(lambda: None)
         await process.start(create_and_delete())
     assert monitor.wrong_deletions == {"configmaps default/one": 1}
 

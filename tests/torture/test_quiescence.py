@@ -18,7 +18,7 @@ async def test_the_end_of_a_fault_is_followed_by_silence_before_nothing_is_left_
     """A program sees what a fault kept from it only then, and a busy machine is slow to tell it."""
     world = SimpleNamespace(
         plan=Plan(),
-        options=Expectations(silence=2.0),
+        options=Expectations(quiet_period=2.0),
         edge=SimpleNamespace(wrote_at=0.0, requested_at=0.0),
         supervisor=SimpleNamespace(started_at=0.0, runs=False, check=lambda: None),
         injector=SimpleNamespace(injected=[]),

@@ -43,7 +43,7 @@ async def no_users(_cluster: Cluster) -> None:
 def world_of(predicate: Predicate, behind: str, folder: Path) -> RealTimeWorld:
     setup = Setup(command=["program"], scenario=no_users, name="", source=folder, predicates=[predicate])
     plan = Plan((fault("restart", "step 1", behind=behind),))
-    return RealTimeWorld(setup, plan, Expectations(silence=0.5), folder, started=print)
+    return RealTimeWorld(setup, plan, Expectations(quiet_period=0.5), folder, started=print)
 
 
 @pytest.mark.parametrize(("behind", "broken"), [("MODIFIED configmaps default/one #1", []), ("", ["more than one"])])

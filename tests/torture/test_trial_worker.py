@@ -44,7 +44,7 @@ def test_the_death_of_a_run_is_named_and_ends_its_program_and_the_other_runs(tmp
         command = (sys.executable, "-c", PROGRAM, str(pids[-1]), "{server}")
         setup = Setup(command=command, scenario=scenario, name="", source=tmp_path)
         workers.append(TrialWorker(setup, folder))
-    jobs = [(Plan(), Expectations(silence=0.2))] * 2
+    jobs = [(Plan(), Expectations(quiet_period=0.2))] * 2
     with pytest.raises(SetupFailed, match="the process of a run has died"):
         list(carry_out(workers, jobs, on_start=lambda: None))
     assert not any(worker.busy for worker in workers)

@@ -78,9 +78,9 @@ def not_acceptable(accepted: Iterable[str]) -> ApiStatusError:
     return ApiStatusError(406, "NotAcceptable", message)
 
 
-def already_exists(resource: GroupResource, name: str, *, going: bool = False) -> ApiStatusError:
-    """The error for a name that is taken (409). ``going``: whether the existing object is being deleted."""
-    message = f'{"object is being deleted: " if going else ""}{resource} "{name}" already exists'
+def already_exists(resource: GroupResource, name: str, *, is_deleting: bool = False) -> ApiStatusError:
+    """The error for a name that is taken (409). ``is_deleting``: whether the existing object is being deleted."""
+    message = f'{"object is being deleted: " if is_deleting else ""}{resource} "{name}" already exists'
     return ApiStatusError(409, "AlreadyExists", message, _about(resource, name))
 
 

@@ -78,7 +78,7 @@ class InformerFactory:
         self._running: dict[SharedInformer, asyncio.Task[None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._closed = False
-        self._deaf: Callable[[], None] | None = None
+        self._unsubscribe: Callable[[], None] | None = None
         if metrics is not None:
             metrics.follow(self)
 
@@ -198,9 +198,9 @@ class InformerFactory:
                 f"{why}: handlers are behind: {', '.join(behind)}", resource=resource, last_error=None
             )
         lines = [f"{informer.scope.describe()}: {informer.last_error or 'no answer yet'}" for informer in unsynced]
-        guilty = next((informer for informer in unsynced if informer.last_error is not None), unsynced[0])
+        failing = next((informer for informer in unsynced if informer.last_error is not None), unsynced[0])
         return CacheSyncError(
-            f"{why}: " + "; ".join(lines), resource=guilty.scope.resource, last_error=guilty.last_error
+            f"{why}: " + "; ".join(lines), resource=failing.scope.resource, last_error=failing.last_error
         )
 
     # -- read-your-writes ----------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class InformerFactory:
         self._tasks = await asyncio.TaskGroup().__aenter__()
         on_write = getattr(self._client, "on_write", None)
         if on_write is not None:
-            self._deaf = on_write(self._on_write)
+            self._unsubscribe = on_write(self._on_write)
         for shared in self._shared.values():
             self._start(shared)
         return self
@@ -291,8 +291,8 @@ class InformerFactory:
                 "leave that to the task that has entered the factory"
             )
         self._closed = True
-        if self._deaf is not None:
-            self._deaf()
+        if self._unsubscribe is not None:
+            self._unsubscribe()
         for task in self._running.values():
             task.cancel()
         try:

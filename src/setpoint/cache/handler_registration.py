@@ -112,7 +112,7 @@ class HandlerRegistration:
         self._busy_key = ""
         self._busy_initial = False
         self._next_add: Head | None = None
-        self._wanted = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._synced = False
         self._settled = asyncio.Event()
         self._source_synced = False
@@ -179,7 +179,7 @@ class HandlerRegistration:
         if not self._removed:
             self._removed = True
             self._mailbox.clear()
-            self._wanted.set()
+            self._wakeup.set()
             self._settled.set()
             if self._remove is not None:
                 self._remove(self)
@@ -213,7 +213,7 @@ class HandlerRegistration:
             entry.initial = initial
             if initial:
                 self._initial_pending += 1
-            self._wanted.set()
+            self._wakeup.set()
         else:
             entry.new = new
             if new is None and entry.old is None:
@@ -231,7 +231,7 @@ class HandlerRegistration:
             entry = self._mailbox[key] = _Entry(None, record)
             entry.initial = True
             self._initial_pending += 1
-        self._wanted.set()
+        self._wakeup.set()
 
     def resync_all(self) -> None:
         """Puts an update without a change into the mailbox for each object that has no pending change."""
@@ -239,15 +239,15 @@ class HandlerRegistration:
             if key not in self._mailbox:
                 record = self._store.record(key)
                 self._mailbox[key] = _Entry(record, record)
-        self._wanted.set()
+        self._wakeup.set()
 
     async def run(self) -> None:
         """Delivers pending events until the registration is removed. The informer owns the task that runs this."""
         loop = asyncio.get_running_loop()
         try:
             while not self._removed:
-                await self._wanted.wait()
-                self._wanted.clear()
+                await self._wakeup.wait()
+                self._wakeup.clear()
                 until = loop.time() + _SLICE
                 turns = 0
                 while True:
@@ -300,7 +300,7 @@ class HandlerRegistration:
             self._failed(key, problem)
         if result is not None and inspect.isawaitable(result):
             self._busy, self._busy_key, self._busy_initial = result, key, initial
-            self._wanted.set()
+            self._wakeup.set()
             return
         if initial:
             self._initial_done()
@@ -318,7 +318,7 @@ class HandlerRegistration:
             return
         if result is not None and inspect.isawaitable(result):
             self._busy, self._busy_key, self._busy_initial = result, key, False
-            self._wanted.set()
+            self._wakeup.set()
 
     async def _finish_call(self) -> None:
         assert self._busy is not None

@@ -92,8 +92,8 @@ class Informer(Generic[K]):
         """The seconds since the server's last message about this resource (a bookmark counts), or None before the first
         message. Reads from the cache may miss the changes of this period.
         """
-        heard_at = self._shared.reflector.counters.heard_at
-        return None if heard_at is None else asyncio.get_running_loop().time() - heard_at
+        last_received_at = self._shared.reflector.counters.last_received_at
+        return None if last_received_at is None else asyncio.get_running_loop().time() - last_received_at
 
     @property
     def shared(self) -> SharedInformer:

@@ -28,8 +28,8 @@ from setpoint.meta import (
     encode,
     head_in,
     members,
-    mended,
     plain,
+    with_valid_unicode,
 )
 from setpoint.meta.json_document import excerpt
 from setpoint.meta.managed_fields import MANAGED_FIELDS, end_of_managed_fields, is_complete
@@ -240,7 +240,7 @@ def _members(raw: bytes) -> tuple[_Members, str]:
     except RecursionError:
         return {name: msgspec.Raw(value) for name, value in members(raw).items()}, _TOO_DEEP
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        better = mended(raw)
+        better = with_valid_unicode(raw)
         if better is None:
             raise DecodeError(str(problem)) from None
     return _members(better)

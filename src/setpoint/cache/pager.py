@@ -24,17 +24,17 @@ MAX_REPEATED = 10_000
 _YIELD_BYTES = 1 << 20
 
 
-class Breath:
+class YieldCounter:
     """Lets other tasks run from time to time during work on a source that never blocks."""
 
     def __init__(self) -> None:
-        self._unyielded = 0
+        self._bytes_since_yield = 0
 
     async def after(self, size: int) -> None:
         """Counts the bytes processed, and yields to the loop after each megabyte or so."""
-        self._unyielded += size
-        if self._unyielded > _YIELD_BYTES:
-            self._unyielded = 0
+        self._bytes_since_yield += size
+        if self._bytes_since_yield > _YIELD_BYTES:
+            self._bytes_since_yield = 0
             await asyncio.sleep(0)
 
 
@@ -53,7 +53,7 @@ class Pager:
         sink: Sink,
         counters: Counters,
         options: WatchOptions,
-        breath: Breath,
+        yield_counter: YieldCounter,
     ) -> None:
         self._source = source
         self._path = scope.path
@@ -64,7 +64,7 @@ class Pager:
         self._accept = scope.list_accept
         self._page_size = options.page_size
         self._idle_timeout = options.idle_timeout
-        self._breath = breath
+        self._yield_counter = yield_counter
         self._pages_cached_lists = False
 
     async def list_at(self, version: str) -> str:
@@ -93,8 +93,8 @@ class Pager:
             resource_version = page.resource_version
         if paged and version == "0":
             self._pages_cached_lists = True
-        counters.heard_at = loop.time()
-        counters.list_seconds += counters.heard_at - started
+        counters.last_received_at = loop.time()
+        counters.list_seconds += counters.last_received_at - started
         self._sink.finish(resource_version)
         return resource_version
 
@@ -132,7 +132,7 @@ class Pager:
                     self._counters.listed_items += 1
                 if repeated > MAX_REPEATED:
                     raise WatchBroken(f"the server repeats the objects of a list of {self._resource} endlessly")
-                await self._breath.after(len(chunk))
+                await self._yield_counter.after(len(chunk))
         items, envelope = splitter.finish()
         for item in items:
             is_new = sink.item(item) or is_new

@@ -15,7 +15,7 @@ from setpoint.cache.bookmark_interval import BookmarkInterval
 from setpoint.cache.errors import WatchBroken, is_expired, is_refused, is_too_large
 from setpoint.cache.informer_scope import Scope
 from setpoint.cache.lister_watcher import ListerWatcher
-from setpoint.cache.pager import MAX_REPEATED, Breath, Pager
+from setpoint.cache.pager import MAX_REPEATED, Pager, YieldCounter
 from setpoint.cache.reflector_counters import Counters
 from setpoint.cache.reflector_sink import Sink
 from setpoint.cache.watch_frames import TYPES, ends_list, mark_of, split_event, status_of
@@ -110,8 +110,8 @@ class Reflector:
         self.failing = False
         """Whether an attempt to list or watch has failed and no watch has been established since."""
         self._unavailable = False
-        self._breath = Breath()
-        self._pager = Pager(source, scope, sink, self.counters, options, self._breath)
+        self._yield_counter = YieldCounter()
+        self._pager = Pager(source, scope, sink, self.counters, options, self._yield_counter)
 
     async def run(self) -> None:
         """Follows the collection until it is cancelled."""
@@ -324,9 +324,9 @@ class Reflector:
             if initial is not None:
                 deadline.move(now + INITIAL_EVENTS_TIMEOUT)
             counters.bytes += size
-            counters.heard_at = counters.last_byte_at = now
+            counters.last_received_at = counters.last_byte_at = now
             sink.flush()
-            await self._breath.after(size)
+            await self._yield_counter.after(size)
 
     # -- small parts ---------------------------------------------------------------------------------------------------
 

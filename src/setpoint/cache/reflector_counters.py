@@ -28,7 +28,7 @@ class Counters(Struct):
     relists: dict[str, int] = {}
     last_byte_at: float | None = None
     """The loop time at which the last bytes of a watch arrived; None before the first bytes."""
-    heard_at: float | None = None
+    last_received_at: float | None = None
     """The loop time of the server's last message (in a watch, or a complete list); None before the first message."""
 
     def count_end(self, cause: Cause) -> None:

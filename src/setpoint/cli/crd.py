@@ -54,7 +54,7 @@ def diff(
     context
         The kubeconfig's context to use.
     """
-    with _trouble("setpoint crd diff"):
+    with _user_errors("setpoint crd diff"):
         changes = asyncio.run(_changes(old, new, kubeconfig, context))
     if output == "json":
         sys.stdout.write(json.dumps([_document(change) for change in changes], indent=2) + "\n")
@@ -98,7 +98,7 @@ def classes(
     from setpoint.cli.program_loader import SourceError
     from setpoint.scaffold.classes import definitions_to_source
 
-    with _trouble("setpoint crd classes"):
+    with _user_errors("setpoint crd classes"):
         if own and installed_by:
             raise SourceError("--own and --installed-by exclude each other")
         if source == CLUSTER:
@@ -137,7 +137,7 @@ def migrate(
     """
     from setpoint.cli.crd_migrate import migrate as work
 
-    with _trouble("setpoint crd migrate"):
+    with _user_errors("setpoint crd migrate"):
         asyncio.run(_with_client(kubeconfig, context, lambda client: work(client, name, state)))
 
 
@@ -177,7 +177,7 @@ async def _with_client(kubeconfig: Path | None, context: str | None, work: Any) 
 
 
 @contextmanager
-def _trouble(command: str) -> Iterator[None]:
+def _user_errors(command: str) -> Iterator[None]:
     """Turns failures that a user can fix into exit status 2, because 1 means that something breaks."""
     from setpoint.apps.error_reports import explain
     from setpoint.apps.storage_migration import MigrationError
@@ -213,14 +213,14 @@ def _print(changes: list[Change]) -> None:
         line = Text.assemble(
             (f"{_WORDS[change.severity]:9}", styles[change.severity]), visible(f" {change.place}: {change.text}")
         )
-        if hurt := _hurt(change):
-            line.append(f" [{hurt}]", style="dim")
+        if consequences := _consequences(change):
+            line.append(f" [{consequences}]", style="dim")
         console.print(line)
     counts = [sum(change.severity == severity for change in changes) for severity in order]
     console.print(f"changes: {len(changes)} (breaks: {counts[0]}, may break: {counts[1]}, fine: {counts[2]})")
 
 
-def _hurt(change: Change) -> str:
+def _consequences(change: Change) -> str:
     """The consequences in words: ``stored objects and writers break, readers may break``; empty if there are none."""
     named = (("stored objects", change.stored), ("writers", change.writers), ("readers", change.readers))
     parts = [

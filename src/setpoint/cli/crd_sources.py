@@ -81,8 +81,10 @@ def only(definitions: Sequence[Document], names: Sequence[str], source: str) -> 
         raise SourceError(f"{source}: there is no {_KIND}{' named ' + names[0] if names else ''}")
     for name in names:
         if name not in present:
-            near = get_close_matches(name, present, 1, 0.3)
-            raise SourceError(f"{source}: there is no {_KIND} {name}" + (f"; did you mean {near[0]}?" if near else ""))
+            matches = get_close_matches(name, present, 1, 0.3)
+            raise SourceError(
+                f"{source}: there is no {_KIND} {name}" + (f"; did you mean {matches[0]}?" if matches else "")
+            )
     return [definition for definition in definitions if not names or definition["metadata"]["name"] in names]
 
 

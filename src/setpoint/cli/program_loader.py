@@ -131,10 +131,10 @@ def _hint(place_name: str) -> str:
         place_name.replace("-", "_"),
         place_name.replace("_", "-"),
     ]
-    near = [
+    matches = [
         candidate for candidate in candidates if candidate != place_name and Path(candidate).is_file()
     ] or get_close_matches(place_name, others, 1, 0.8)
-    return f" (is {near[0]} meant?)" if near else ""
+    return f" (is {matches[0]} meant?)" if matches else ""
 
 
 def _of_file(path: Path) -> _Place:
@@ -213,8 +213,10 @@ def _attribute(module: ModuleType, name: str, place_name: str) -> Any:
         elif hasattr(value, part):
             value = getattr(value, part)
         else:
-            near = get_close_matches(part, [attribute for attribute in dir(value) if not attribute.startswith("_")], 1)
-            suggestion = f" (is {near[0]} meant?)" if near else ""
+            matches = get_close_matches(
+                part, [attribute for attribute in dir(value) if not attribute.startswith("_")], 1
+            )
+            suggestion = f" (is {matches[0]} meant?)" if matches else ""
             raise SourceError(
                 f"{place_name}:{name}: there is no {part} in {getattr(value, '__name__', place_name)}{suggestion}"
             )

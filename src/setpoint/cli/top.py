@@ -117,14 +117,15 @@ def lines(look: Look, *, with_address: bool = False) -> Iterator[str]:
     for name, problem in {**look.manager.unready, **look.manager.unhealthy}.items():
         yield f"failing {name}: {problem}"
     for run in look.controllers:
-        trouble = f"; {run.problem}" if run.problem else ""
+        problem_text = f"; {run.problem}" if run.problem else ""
         yield (
             f"controller {run.name}: {run.state}, {run.running} of {run.workers} workers busy, "
-            f"{run.ready} queued, {run.delayed} delayed, errors so far: {run.results.get('error', 0)}{trouble}"
+            f"{run.ready} queued, {run.delayed} delayed, errors so far: {run.results.get('error', 0)}{problem_text}"
         )
         for cache in run.caches:
             age = "no answer yet" if cache.age is None else f"last answer {cache.age:.0f} s ago"
-            yield f"cache {cache.resource} of {run.name}: objects: {cache.objects}, {age}" + (
+            word = "object" if cache.objects == 1 else "objects"
+            yield f"cache {cache.resource} of {run.name}: {cache.objects} {word}, {age}" + (
                 f"; {cache.error}" if cache.error else ""
             )
     counts = ", ".join(f"{number} {state}" for state, number in look.listing.counts.items())

@@ -56,7 +56,7 @@ def torture(
                 off={**off_but(flags.faults), **_switches(flags.off)},
                 ignore=_reasons("--ignore", flags.ignore),
                 converge=flags.converge,
-                silence=flags.silence,
+                quiet_period=flags.quiet_period,
                 start_within=flags.start_within,
                 **options,
             )
@@ -211,7 +211,7 @@ class _Live:
         watched = ", ".join(sorted(expectations.watched)) or "nothing"
         return (
             f"without faults: {report.seconds:.1f} s; {points}; watched: {watched}; "
-            f"{expectations.silence:.1f} s without a write count as settled"
+            f"{expectations.quiet_period:.1f} s without a write count as settled"
         )
 
     def _line(self) -> str:

@@ -36,7 +36,7 @@ class TortureFlags:
     converge
         How many seconds everything may take, after the last fault, to reach its expected state. Choose more than the
         program's longest back-off; otherwise a long back-off is reported as a finding.
-    silence
+    quiet_period
         How many seconds must pass without a write before the program counts as idle; default: derived from its usual
         pauses.
     start_within
@@ -56,7 +56,7 @@ class TortureFlags:
     workers: Annotated[int | None, Parameter(validator=Number(gte=1, lte=256))] = None
     repeat: Annotated[int, Parameter(validator=Number(gte=1, lte=100))] = 4
     converge: Annotated[float, Parameter(validator=Number(gt=0))] = 75.0
-    silence: Annotated[float | None, Parameter(validator=Number(gt=0))] = None
+    quiet_period: Annotated[float | None, Parameter(validator=Number(gt=0))] = None
     start_within: Annotated[float, Parameter(validator=Number(gt=0))] = 30.0
     every: Annotated[bool, Parameter(name="--all", negative="")] = False
     directory: Path = Path("counterexamples")

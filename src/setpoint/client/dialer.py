@@ -126,7 +126,7 @@ class Dialer:
         try:
             await connection.head(None, None)
         except Broken as problem:
-            failure = "its answer is not HTTP" if problem.rubbish else "the connection to it broke"
+            failure = "its answer is not HTTP" if problem.is_malformed else "the connection to it broke"
             raise TransportError(f"proxy {address}: {failure}: {line_of(problem)}", sent=False) from None
         if not 200 <= connection.status < 300:
             try:

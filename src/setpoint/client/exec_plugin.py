@@ -91,7 +91,7 @@ class ExecPlugin(Credentials):
         self._now = now
         self._environ = os.environ if environ is None else environ
         self._credential: _Credential | None = None
-        self._ran = Shared(self._run)
+        self._shared_run = Shared(self._run)
 
     async def authorization(self) -> str:
         return (await self._fresh()).header
@@ -109,7 +109,7 @@ class ExecPlugin(Credentials):
         credential = self._credential
         if credential is not None and (credential.expires is None or self._now() < credential.expires):
             return credential
-        self._credential = await self._ran()
+        self._credential = await self._shared_run()
         return self._credential
 
     async def _run(self) -> _Credential:

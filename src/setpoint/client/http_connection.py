@@ -34,11 +34,11 @@ def _header_name(name: bytes) -> str:
 
 
 class Broken(Exception):
-    """The connection can't be used any more. ``rubbish`` is true if the input was not HTTP."""
+    """The connection can't be used any more. ``is_malformed`` is true if the input was not HTTP."""
 
-    def __init__(self, why: str, *, rubbish: bool = False) -> None:
+    def __init__(self, why: str, *, is_malformed: bool = False) -> None:
         super().__init__(why)
-        self.rubbish = rubbish
+        self.is_malformed = is_malformed
 
 
 class Late(Exception):
@@ -70,7 +70,7 @@ class Connection(asyncio.Protocol):
         self._began = True
         self._headless = False
         self._bare_head = False
-        self._barren = 0
+        self._unparsed_bytes = 0
         self._lines = 0
         self._received = 0
         self._surplus = False
@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
         self._headless = True
         self._bare_head = bare_head
         self._upgrades = upgrades
-        self._barren = self._lines = self._wanted = 0
+        self._unparsed_bytes = self._lines = self._wanted = 0
         if self._parts:  # left from an answer that was not read
             self._take()
         self.exchanges += 1
@@ -192,7 +192,7 @@ class Connection(asyncio.Protocol):
             self._parser.feed_data(data)
         except HttpParserUpgrade as change:
             if not self._upgrades or self.status != 101:
-                self.end(Broken("the server switches to another protocol without a request", rubbish=True))
+                self.end(Broken("the server switches to another protocol without a request", is_malformed=True))
                 return
             self._after = data[change.args[0] :]
             self.transport.pause_reading()
@@ -202,15 +202,15 @@ class Connection(asyncio.Protocol):
                 self.reusable = False
                 self._wake()
             else:
-                self.end(Broken(str(problem) or type(problem).__name__, rubbish=True))
+                self.end(Broken(str(problem) or type(problem).__name__, is_malformed=True))
         else:
             if received != self._received:
-                self._barren = 0
+                self._unparsed_bytes = 0
             elif not self.complete:
-                self._barren += len(data)
-                if self._barren > MAX_HEAD:
+                self._unparsed_bytes += len(data)
+                if self._unparsed_bytes > MAX_HEAD:
                     part = "headers" if self._headless else "trailers or chunk extensions"
-                    self.end(Broken(f"{part} of more than {MAX_HEAD} bytes", rubbish=True))
+                    self.end(Broken(f"{part} of more than {MAX_HEAD} bytes", is_malformed=True))
                 if self._headless:
                     return
             if self._surplus:
@@ -261,7 +261,7 @@ class Connection(asyncio.Protocol):
             return
         self._lines += 1
         if self._lines > MAX_HEADERS:
-            self.end(Broken(f"more than {MAX_HEADERS} headers", rubbish=True))
+            self.end(Broken(f"more than {MAX_HEADERS} headers", is_malformed=True))
             return
         key, text, headers = _header_name(name), value.decode("utf-8", "replace"), self.headers
         if key in headers:
@@ -273,7 +273,7 @@ class Connection(asyncio.Protocol):
             return
         self.status = self._parser.get_status_code()
         if self.status < 100:
-            self.end(Broken(f"the status {self.status:03}", rubbish=True))
+            self.end(Broken(f"the status {self.status:03}", is_malformed=True))
             return
         if 100 <= self.status < 200 and not (self._upgrades and self.status == 101):
             return

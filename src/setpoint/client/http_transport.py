@@ -242,7 +242,7 @@ class HttpTransport(Transport):
         if body:
             text = f"{line}: the answer of {self.address} broke off: {line_of(problem)}"
             return TransportError(text, sent=True, reset=True)
-        if problem.rubbish:
+        if problem.is_malformed:
             return TransportError(f"{line}: the answer of {self.address} is not HTTP: {line_of(problem)}", sent=True)
         text = f"{line}: the connection to {self.address} broke: {line_of(problem)}"
         return TransportError(text, sent=True, reset=True)

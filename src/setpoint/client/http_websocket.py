@@ -217,9 +217,9 @@ class HttpSocket(asyncio.Protocol):
     def _ping(self) -> None:
         if self._frames.state is ConnectionState.OPEN:
             self._write(Ping())
-            self._timer = self._loop.call_later(HEARTBEAT / 2, self._silent)
+            self._timer = self._loop.call_later(HEARTBEAT / 2, self._on_ping_timeout)
 
-    def _silent(self) -> None:
+    def _on_ping_timeout(self) -> None:
         text = f"{self._request}: {self._address} did not answer a ping within {HEARTBEAT / 2:g} s"
         self._problem = TransportError(text, sent=True, timed_out=True)
         self._transport.abort()

@@ -22,9 +22,9 @@ from setpoint.meta import (
     elements,
     head_of,
     members,
-    mended,
     raw_of,
     resource_of,
+    with_valid_unicode,
 )
 from setpoint.meta.json_document import excerpt
 
@@ -173,7 +173,7 @@ def split_list(body: bytes) -> RawList:
     except RecursionError:
         return _split_deep(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        better = mended(body)
+        better = with_valid_unicode(body)
         if better is None:
             raise _no_list(problem, body) from None
     return split_list(better)

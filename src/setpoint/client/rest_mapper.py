@@ -169,8 +169,8 @@ def _suggestion(discovered: Discovered, name: str) -> str:
     spelt = dict.fromkeys(
         f"{entry.plural}.{entry.group}" if "." in name else entry.plural for entry in discovered.resources
     )
-    near = get_close_matches(name.lower(), spelt, 1, 0.75)
-    return f" (is {near[0]} meant?)" if near else ""
+    matches = get_close_matches(name.lower(), spelt, 1, 0.75)
+    return f" (is {matches[0]} meant?)" if matches else ""
 
 
 def _by_kind(discovered: Discovered, group: str, version: str, kind: str) -> list[Resource]:

@@ -31,7 +31,7 @@ class _Frame(_Type):
 _frames = msgspec.json.Decoder(_Frame)
 
 
-def _taken_apart(line: bytes) -> tuple[EventType, bytes]:
+def _split_event(line: bytes) -> tuple[EventType, bytes]:
     """The type and the object of an event, whatever the depth of the object."""
     try:
         frame = _frames.decode(line)
@@ -132,7 +132,7 @@ class Watch(Generic[K]):
         async with self._open as response:
             async for batch in response.batches():
                 for line in batch:
-                    yield WatchEvent(*_taken_apart(line), kind, resource)
+                    yield WatchEvent(*_split_event(line), kind, resource)
 
     async def aclose(self) -> None:
         """Closes the connection."""

@@ -204,7 +204,7 @@ class PodConnections(ClientBase):
                     pod, command, namespace=namespace, container=container, stdin=stdin is not None
                 ) as running,
             ):
-                await self._talk(running, stdin, output)
+                await self._communicate(running, stdin, output)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -213,7 +213,7 @@ class PodConnections(ClientBase):
         return CommandResult(running.exit_code, b"".join(output["stdout"]), b"".join(output["stderr"]))
 
     @staticmethod
-    async def _talk(running: CommandStream, stdin: bytes | None, output: dict[str, list[bytes]]) -> None:
+    async def _communicate(running: CommandStream, stdin: bytes | None, output: dict[str, list[bytes]]) -> None:
         """Writes the input and reads the output concurrently; otherwise a command that writes before it has read all of
         its input would block.
         """

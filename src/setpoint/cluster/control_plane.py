@@ -120,8 +120,8 @@ class ControlPlane:
         credentials = credentials if credentials is not None else Credentials()
         ca, signer, kubeconfig = credentials.ca, credentials.signer, credentials.kubeconfig
         self.resources = ServedResources()
-        awake: list[Controller[Any]] = []
-        sleepers: dict[type[Object], list[Controller[Any]]] = {}
+        eager: list[Controller[Any]] = []
+        lazy: dict[type[Object], list[Controller[Any]]] = {}
         entries = chosen(controllers)
         if server is not None:  # one of an older version has fewer kinds
             entries = [entry for entry in entries if all(server.registry.find(*_gvr(kind)) for kind in entry.wakes)]
@@ -131,9 +131,9 @@ class ControlPlane:
         for entry in entries:
             entry_controllers = entry.make(parts)
             if not entry.wakes:
-                awake += entry_controllers
+                eager += entry_controllers
             for kind in entry.wakes:
-                sleepers.setdefault(kind, []).extend(entry_controllers)
+                lazy.setdefault(kind, []).extend(entry_controllers)
         self.nodes: HollowNodes | None = None
         self.kubelets: Kubelets | None = None
         processes: Processes | None = None
@@ -152,14 +152,14 @@ class ControlPlane:
                 ip_versions=ip_versions,
             )
             self.kubelets = HollowStreams(client, kubelet, now=now)
-            awake += [Scheduler(claims=claims).controller, kubelet.controller]
+            eager += [Scheduler(claims=claims).controller, kubelet.controller]
         else:  # other programs, such as kwok, may bring nodes
-            sleepers.setdefault(Node, []).append(Scheduler(claims=claims).controller)
-        for controller in (*awake, *chain.from_iterable(sleepers.values())):
+            lazy.setdefault(Node, []).append(Scheduler(claims=claims).controller)
+        for controller in (*eager, *chain.from_iterable(lazy.values())):
             controller.reports_failures = False  # the programs whose part they play send no such events
         self.manager = Manager(
             client,
-            controllers=awake,
+            controllers=eager,
             serving=serving,
             options=ManagerOptions(
                 shutdown_timeout=5.0,
@@ -172,7 +172,7 @@ class ControlPlane:
             ),
         )
         first_objects = FirstObjects(server) if server is not None else None
-        self.manager.add(LazyControllers(self.manager.factory, sleepers, self.manager.add, first_objects))
+        self.manager.add(LazyControllers(self.manager.factory, lazy, self.manager.add, first_objects))
         self.garbage_collector: GarbageCollector | None = None
         if any(entry.name == GARBAGE_COLLECTOR for entry in entries):
             self.garbage_collector = GarbageCollector(

@@ -252,6 +252,6 @@ def entry_of(name: str) -> Entry:
         if entry.answers_to(name):
             return entry
     names = [entry.name.removesuffix(_SUFFIX) for entry in ENTRIES]
-    near = get_close_matches(name.removesuffix(_SUFFIX), names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    matches = get_close_matches(name.removesuffix(_SUFFIX), names, 1)
+    hint = f"did you mean {matches[0]!r}? " if matches else ""
     raise UnknownControllerError(f"no controller is named {name!r}; {hint}there are {', '.join(names)}")

@@ -12,7 +12,7 @@ from setpoint.cluster.first_object_watch import FirstObjects
 from setpoint.controller import Controller
 from setpoint.meta import Object, resource_of
 
-Sleepers = Mapping[type[Object], Sequence[Controller[Any]]]
+ControllersByKind = Mapping[type[Object], Sequence[Controller[Any]]]
 _NAME: Final = "on-demand"
 
 
@@ -25,7 +25,7 @@ class LazyControllers:
 
     Args:
         factory: the factory of the caches.
-        sleepers: the controllers, by the kind whose first object starts them.
+        controllers: the controllers, by the kind whose first object starts them.
         start: a function that is called once with each controller.
         first_objects: the first objects of the server, if it is in this process.
     """
@@ -35,17 +35,17 @@ class LazyControllers:
     def __init__(
         self,
         factory: InformerFactory,
-        sleepers: Sleepers,
+        controllers: ControllersByKind,
         start: Callable[[Controller[Any]], None],
         first_objects: FirstObjects | None = None,
     ) -> None:
         self.name = _NAME
         self._factory = factory
-        self._sleepers = {kind: list(controllers) for kind, controllers in sleepers.items()}
+        self._controllers = {kind: list(items) for kind, items in controllers.items()}
         self._start = start
         self._first_objects = first_objects
         self._started: set[str] = set()
-        self._woken: asyncio.Queue[type[Object]] = asyncio.Queue()
+        self._kinds_to_start: asyncio.Queue[type[Object]] = asyncio.Queue()
 
     async def run(self) -> None:
         """Waits for the first object of each kind, and starts the controllers for that kind. Runs until it is
@@ -54,9 +54,9 @@ class LazyControllers:
         informers: dict[type[Object], Informer[Any]] = {}
         expected: list[Callable[[], None]] = []
         try:
-            for kind in self._sleepers:
+            for kind in self._controllers:
                 if self._first_objects is not None:
-                    resource, appeared = resource_of(kind), partial(self._woken.put_nowait, kind)
+                    resource, appeared = resource_of(kind), partial(self._kinds_to_start.put_nowait, kind)
                     if (end := self._first_objects.expect(resource, appeared)) is not None:
                         expected.append(end)
                         continue
@@ -67,8 +67,8 @@ class LazyControllers:
                 informer = informers[kind] = self._factory.informer(kind, namespace="", metadata_only=True)
                 informer.add_event_handler(on_add=self._waking(kind), name=f"{self.name} {resource_of(kind)}")
             while True:
-                kind = await self._woken.get()
-                for controller in self._sleepers.pop(kind, ()):
+                kind = await self._kinds_to_start.get()
+                for controller in self._controllers.pop(kind, ()):
                     if controller.name not in self._started:
                         self._started.add(controller.name)
                         self._start(controller)
@@ -81,4 +81,4 @@ class LazyControllers:
                 await informer.close()
 
     def _waking(self, kind: type[Object]) -> Callable[[Head, bool], None]:
-        return lambda _head, _initial: self._woken.put_nowait(kind)
+        return lambda _head, _initial: self._kinds_to_start.put_nowait(kind)

@@ -54,7 +54,7 @@ class ResourceQuotas:
         self._followed: dict[GroupVersionResource, Informer[Any]] = {}
         """The caches that follow deletions of all kinds except pods, claims and services."""
         self._quotas: dict[str, set[ObjectKey]] = {}
-        self._news: asyncio.Queue[ObjectKey | Resource | Informer[Any]] = asyncio.Queue()
+        self._pending: asyncio.Queue[ObjectKey | Resource | Informer[Any]] = asyncio.Queue()
         """Quotas to count again, resources to follow, and caches that are not needed any more."""
         self.controller = (
             Controller(
@@ -80,17 +80,17 @@ class ResourceQuotas:
         except NotFound:
             return done()
         used: Amounts = {}
-        deaf: list[str] = []
+        unfollowed: list[str] = []
         document = {"spec": _scopes(quota)}
         served = await self._resources(ctx.client)
-        self._let_go(served)
+        self._stop_following(served)
         for resource in served:
             collection = str(resource.group_resource)
             names = concerned(collection, quota.spec.hard) if resource.namespaced and "list" in resource.verbs else []
             if not names:
                 continue
             if collection not in _WATCHED and "watch" in resource.verbs and not self._follows(resource):
-                deaf.append(collection)
+                unfollowed.append(collection)
             used |= dict.fromkeys(names, Quantity(0))
             for obj in await _objects(ctx.client, resource, quota.namespace, whole=collection in EVALUATED):
                 if matches(document, collection, obj):
@@ -109,7 +109,7 @@ class ResourceQuotas:
             }
             await ctx.patch(quota, patch, subresource="status")
         # An object that has been counted and goes before its kind is followed would be counted forever.
-        return after(1.0, f"deletions of {', '.join(deaf)} are not followed yet") if deaf else done()
+        return after(1.0, f"deletions of {', '.join(unfollowed)} are not followed yet") if unfollowed else done()
 
     def _follows(self, resource: Resource) -> bool:
         """Whether all deletions of the resource's objects from now on will be noticed, so that quotas are counted
@@ -117,15 +117,15 @@ class ResourceQuotas:
         """
         informer = self._followed.get(resource.gvr)
         if informer is None:
-            self._news.put_nowait(resource)
+            self._pending.put_nowait(resource)
         return informer is not None and informer.has_synced and informer.last_error is None
 
-    def _let_go(self, served: Sequence[Resource]) -> None:
+    def _stop_following(self, served: Sequence[Resource]) -> None:
         """Stops following resources that are not served any more."""
         if self._resources.missing:
             return  # a server that can't be asked may still serve them
         for gvr in self._followed.keys() - {resource.gvr for resource in served}:
-            self._news.put_nowait(self._followed.pop(gvr))
+            self._pending.put_nowait(self._followed.pop(gvr))
 
     def _quotas_of_kind(self, definition: Head, caches: CacheReader) -> list[ObjectKey]:
         """The quotas that limit a kind that may have come or gone."""
@@ -135,7 +135,7 @@ class ResourceQuotas:
 
     def _deleted(self, head: Head, *_: object) -> None:
         for key in self._quotas.get(head.namespace, ()):
-            self._news.put_nowait(key)
+            self._pending.put_nowait(key)
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         if new is None and old is not None:
@@ -148,15 +148,15 @@ class ResourceQuotas:
     async def _deletions(self, caches: CacheReader) -> AsyncIterator[ObjectKey]:
         try:
             while True:
-                news = await self._news.get()
-                if isinstance(news, Informer):
-                    await news.close()
-                elif not isinstance(news, Resource):
-                    yield news
-                elif news.gvr not in self._followed:
-                    informer = caches.informer(dynamic(news), namespace="", metadata_only=True)
-                    self._followed[news.gvr] = informer
-                    informer.add_event_handler(on_delete=self._deleted, name=f"quotas of {news}")
+                entry = await self._pending.get()
+                if isinstance(entry, Informer):
+                    await entry.close()
+                elif not isinstance(entry, Resource):
+                    yield entry
+                elif entry.gvr not in self._followed:
+                    informer = caches.informer(dynamic(entry), namespace="", metadata_only=True)
+                    self._followed[entry.gvr] = informer
+                    informer.add_event_handler(on_delete=self._deleted, name=f"quotas of {entry}")
         finally:
             for informer in self._followed.values():
                 await informer.close()

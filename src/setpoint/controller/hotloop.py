@@ -30,7 +30,7 @@ FIRST_DELAY: Final = 1.0
 MAX_DELAY: Final = 60.0
 MAX_KEYS: Final = 4096
 MAX_OBJECTS: Final = 4096
-MAX_SPINS: Final = 1000
+MAX_REQUEUES: Final = 1000
 """The maximum number of reconciles within `HotLoopLimits.seconds` that change nothing and ask for the next one at once.
 """
 SOON: Final = 0.01
@@ -107,7 +107,7 @@ class _Slow:
     """A key that is slowed down."""
 
     __slots__ = (
-        *("before", "delay", "ends_after", "generation", "looks", "resource", "write", "reported", "spins", "until"),
+        *("before", "delay", "ends_after", "generation", "looks", "resource", "write", "reported", "requeues", "until"),
         "target",
     )
 
@@ -135,12 +135,12 @@ class _Slow:
         """
         self.before: dict[str, Any] | None = None
         self.reported = False
-        self.spins = False
+        self.requeues = False
         """Whether the key is hot because its reconciles change nothing and ask to be called again at once."""
 
     @property
     def why(self) -> str:
-        if self.spins:
+        if self.requeues:
             return f"it asks to be called again at once, with after(0) to after({SOON}), and changes nothing"
         return f"it changes {self.resource.kind} {self.target} again and again"
 
@@ -163,7 +163,7 @@ class HotLoopDetector:
         self._read = read
         self._limits = limits
         self._counts: dict[ObjectKey, dict[tuple[str, ObjectKey], _Count]] = {}
-        self._spins: dict[ObjectKey, tuple[float, int]] = {}
+        self._requeues: dict[ObjectKey, tuple[float, int]] = {}
 
     def count_write(
         self, key: ObjectKey, generation: int, record: WriteRecord, *, is_answer: bool = False, is_own: bool = False
@@ -193,7 +193,7 @@ class HotLoopDetector:
         counts[place] = count
         if count.version == version:
             return False  # a write that changed nothing
-        self._spins.pop(key, None)
+        self._requeues.pop(key, None)
         count.version, count.last = version, now
         _expire(counts, now - max(limits.seconds, limits.within))
         if now - count.since > limits.seconds:
@@ -224,7 +224,7 @@ class HotLoopDetector:
             return True
         return False
 
-    def count_spin(self, key: ObjectKey, generation: int, resource: Resource) -> bool:
+    def count_requeue(self, key: ObjectKey, generation: int, resource: Resource) -> bool:
         """Counts a reconcile that asks for the next one at once; returns whether that made the key hot."""
         limits = self._limits
         if limits is None:
@@ -235,16 +235,16 @@ class HotLoopDetector:
             slow.delay = min(slow.delay * 2, MAX_DELAY)
             slow.until = now + slow.delay
             return False
-        since, count = self._spins.pop(key, (now, 0))
+        since, count = self._requeues.pop(key, (now, 0))
         if now - since > limits.seconds:
             since, count = now, 0
-        if count < MAX_SPINS:
-            self._spins[key] = (since, count + 1)
-            if len(self._spins) > MAX_KEYS:
-                del self._spins[next(iter(self._spins))]
+        if count < MAX_REQUEUES:
+            self._requeues[key] = (since, count + 1)
+            if len(self._requeues) > MAX_KEYS:
+                del self._requeues[next(iter(self._requeues))]
             return False
         slow = self.slowed[key] = _Slow(resource, key, generation, now + FIRST_DELAY, limits.seconds, None)
-        slow.spins = slow.reported = True
+        slow.requeues = slow.reported = True
         self._log.warning(
             "hot loop: the reconcile asks to be called again at once, and changes nothing; slowing down",
             extra={"key": key, "times": count + 1, "seconds": limits.seconds},
@@ -263,7 +263,7 @@ class HotLoopDetector:
         held = now < slow.until
         # The change that undoes a known write is best seen just before that write is made again.
         if not slow.reported and (held or slow.write is not None):
-            await self._investigate(key, slow)
+            await self._compare(key, slow)
         if not held:
             return 0.0
         return max(slow.until - asyncio.get_running_loop().time(), 0.0)
@@ -271,16 +271,16 @@ class HotLoopDetector:
     def forget(self, key: ObjectKey) -> None:
         self.slowed.pop(key, None)
         self._counts.pop(key, None)
-        self._spins.pop(key, None)
+        self._requeues.pop(key, None)
 
-    async def _investigate(self, key: ObjectKey, slow: _Slow) -> None:
+    async def _compare(self, key: ObjectKey, slow: _Slow) -> None:
         """Finds the fields that change back and forth: compares the object with the body that is always written to
         it. If there is no difference, compares the object after one round with the object after the next.
         """
         document = await self._read(slow.resource, slow.target)
         if document is None:
             return
-        fields = _undone(document, slow.write)
+        fields = _unapplied_fields(document, slow.write)
         if not fields:
             slow.looks -= 1
             if slow.looks > 0:
@@ -332,7 +332,7 @@ def _expire(counts: dict[tuple[str, ObjectKey], _Count], before: float) -> None:
         del counts[first]
 
 
-def _undone(document: dict[str, Any], write: WriteRecord | None) -> list[str]:
+def _unapplied_fields(document: dict[str, Any], write: WriteRecord | None) -> list[str]:
     """The fields in which the object differs from what was sent. For JSON and strategic merge patches: all
     fields that the patch names, without a comparison.
     """

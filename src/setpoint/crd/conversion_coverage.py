@@ -66,8 +66,8 @@ class Coverage:
         for length in range(1, len(steps) + 1):
             if _at(schema, steps[:length]) is None:
                 parent = _at(schema, steps[: length - 1]) or {}
-                near = get_close_matches(steps[length - 1], list(parent.get("properties", ())), 1, 0.4)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
+                matches = get_close_matches(steps[length - 1], list(parent.get("properties", ())), 1, 0.4)
+                hint = f"; did you mean {matches[0]!r}?" if matches else ""
                 if parent.get("type") == "array":
                     hint = f": {format_path(steps[: length - 1])} is a list, write {format_path(steps[: length - 1])}[]"
                 self.problems.append(f"{version} has no field {format_path(steps)}{hint}")

@@ -100,8 +100,8 @@ def Field(**constraints: Unpack[Constraints]) -> msgspec.Meta:
     """
     if unknown := sorted(constraints.keys() - Constraints.__annotations__.keys()):
         name = _BOUNDS.get(unknown[0], unknown[0])
-        near = get_close_matches(name, Constraints.__annotations__, n=1)
-        raise TypeError(f"Field has no keyword {unknown[0]}=" + (f"; did you mean {near[0]}=?" if near else ""))
+        matches = get_close_matches(name, Constraints.__annotations__, n=1)
+        raise TypeError(f"Field has no keyword {unknown[0]}=" + (f"; did you mean {matches[0]}=?" if matches else ""))
     options: dict[str, Any] = dict(constraints)
     field_options = {name: options.pop(name) for name in FieldOptions.__struct_fields__ if name in options}
     for name in ("ge", "gt", "le", "lt", "multiple_of"):

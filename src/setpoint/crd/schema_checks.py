@@ -23,8 +23,8 @@ def default_problem(schema: dict[str, Any]) -> str:
     not compile, no rule is evaluated.
     """
     node = Schemas({}).parse(schema)
-    if strange := unknown_fields(node, schema["default"]):
-        return f"it has unknown fields: {', '.join(strange)}"
+    if unknown := unknown_fields(node, schema["default"]):
+        return f"it has unknown fields: {', '.join(unknown)}"
     problems = validate(node, schema["default"], "default")
     # a server's message for a value outside of an object contains an empty path
     return to_aggregate_message(problems or _broken_rules(schema)).replace(":  in body ", ": ")

@@ -163,7 +163,7 @@ class Lifecycle:
             return False
         if self._leadership_lost is None and self._renewing is not None:
             await end((self._renewing,))
-            self._tell_of_lease("stopped leading")
+            self._record_lease_event("stopped leading")
             await elector.release()
         self._log.warning(
             "standby again",
@@ -184,7 +184,7 @@ class Lifecycle:
             await asyncio.sleep(elector.rest)
             self._stepping_down.clear()
         await elector.acquire()
-        self._tell_of_lease("became leader")
+        self._record_lease_event("became leader")
         self.elected.set()
 
     async def _renew(self, elector: Leadership) -> None:
@@ -203,7 +203,7 @@ class Lifecycle:
         self.started.set()
         if self._elector is not None:
             await self._elector.acquire()
-            self._tell_of_lease("became leader")
+            self._record_lease_event("became leader")
         else:
             await self._groups["leader"].start()
         self.elected.set()
@@ -242,7 +242,7 @@ class Lifecycle:
         has_lost_lease, hanging = self._leadership_lost is not None, self._hanging()
         if self._elector is not None and not has_lost_lease and not hanging and self._elector.release_on_cancel:
             if self._elector.is_leader:
-                self._tell_of_lease("stopped leading")
+                self._record_lease_event("stopped leading")
             await self._elector.release()
         if self._shards is not None and not hanging:
             await self._shards.release()
@@ -266,7 +266,7 @@ class Lifecycle:
             problem.add_note(f"and afterwards {type(self._ended).__name__}: {self._ended}")
         return problem
 
-    def _tell_of_lease(self, change: str) -> None:
+    def _record_lease_event(self, change: str) -> None:
         """Reports an event about the Lease, as client-go's leader election does."""
         assert self._elector is not None
         lease, identity = self._elector.lease, self._elector.identity

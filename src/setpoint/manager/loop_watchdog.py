@@ -48,7 +48,7 @@ class LoopWatch:
         self.threshold = threshold
         self._describe = describe
         self._stopped = threading.Event()
-        self._beaten = 0.0
+        self._last_beat = 0.0
         self._blocked_by = ""
         self._last = ""
         self._last_at = float("-inf")
@@ -75,7 +75,7 @@ class LoopWatch:
         """Watches until the call is cancelled."""
         loop = asyncio.get_running_loop()
         pause = self.threshold / BEATS
-        self._beaten = loop.time()
+        self._last_beat = loop.time()
         thread = threading.Thread(
             target=self._watch, args=(loop, threading.get_ident(), pause), name="event loop watch", daemon=True
         )
@@ -88,8 +88,8 @@ class LoopWatch:
             self._stopped.set()
 
     def _beat(self, now: float, pause: float) -> None:
-        late = now - self._beaten - pause
-        self._beaten = now
+        late = now - self._last_beat - pause
+        self._last_beat = now
         if late < self.threshold:
             return
         by, self._blocked_by = self._blocked_by, ""
@@ -103,19 +103,19 @@ class LoopWatch:
     def _watch(self, loop: asyncio.AbstractEventLoop, ident: int, pause: float) -> None:
         reported = looked = 0.0
         while not self._stopped.wait(pause):
-            beaten, before, looked = self._beaten, looked, loop.time()
-            if looked - beaten < self.threshold + pause or reported == beaten:
+            last_beat, before, looked = self._last_beat, looked, loop.time()
+            if looked - last_beat < self.threshold + pause or reported == last_beat:
                 continue
             if looked - before > self.threshold:
                 continue  # this thread, too, was stopped: the whole process was
             task = asyncio.current_task(loop)
             stack = stack_of_thread(ident)
-            if task is None or self._beaten != beaten:
+            if task is None or self._last_beat != last_beat:
                 continue  # it is between two tasks, or continues
-            reported = beaten
+            reported = last_beat
             self._blocked_by = self._describe(task)
             logger.error(
                 "the event loop is blocked: nothing else runs in this process; it is at\n%s",
                 "\n".join(f"  {line}" for line in stack),
-                extra={"fields": {"what": self._blocked_by, "seconds": round(looked - beaten, 3)}},
+                extra={"fields": {"what": self._blocked_by, "seconds": round(looked - last_beat, 3)}},
             )

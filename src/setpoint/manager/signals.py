@@ -41,10 +41,10 @@ def stopping_on_signals(
             return
         if waits_for is not None:
             with suppress(OSError):  # a terminal that is gone must not keep the program from stopping
-                tell(list(waits_for()))
+                announce(list(waits_for()))
         stop()
 
-    def tell(waits: list[str]) -> None:
+    def announce(waits: list[str]) -> None:
         more = f" and {len(waits) - _NAMED} more" if len(waits) > _NAMED else ""
         waiting_for = f", waiting for {', '.join(waits[:_NAMED])}{more}" if waits else ""
         print(f"stopping{waiting_for}; Ctrl-C or SIGTERM again ends the program at once", file=sys.stderr, flush=True)  # noqa: T201

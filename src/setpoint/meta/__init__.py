@@ -6,7 +6,7 @@ from setpoint.meta.codec import decode, encode, from_wire, json_of, raw_of, reme
 from setpoint.meta.condition import Condition, find_condition, is_condition_true, remove_condition, set_condition
 from setpoint.meta.duration import Duration
 from setpoint.meta.invalid_values import Misfit, decode_as_read
-from setpoint.meta.json_document import DecodeError, TooDeep, elements, end_of_value, members, mended, plain
+from setpoint.meta.json_document import DecodeError, TooDeep, elements, end_of_value, members, plain, with_valid_unicode
 from setpoint.meta.model import ApiModel, Model, Object, resource_of
 from setpoint.meta.model_fields import wire_name
 from setpoint.meta.object_head import Head, head_in, head_of
@@ -80,7 +80,6 @@ __all__ = [
     "is_condition_true",
     "json_of",
     "members",
-    "mended",
     "parse_time",
     "plain",
     "raw_of",
@@ -90,4 +89,5 @@ __all__ = [
     "set_condition",
     "to_wire",
     "wire_name",
+    "with_valid_unicode",
 ]

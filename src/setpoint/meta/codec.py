@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from setpoint.meta.duration import Duration
-from setpoint.meta.json_document import DecodeError, TooDeep, members, mended, plain
+from setpoint.meta.json_document import DecodeError, TooDeep, members, plain, with_valid_unicode
 from setpoint.meta.lenient_decoding import repaired, zero_value
 from setpoint.meta.model import ApiModel, Object, resource_of
 from setpoint.meta.model_fields import alternatives, fields_of, has_foreign, is_foreign, is_pydantic
@@ -45,7 +45,7 @@ def decode(kind: type[M], raw: bytes | memoryview | msgspec.Raw) -> M:
     except msgspec.ValidationError:
         decoded = _repaired(kind, raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        better = mended(raw)
+        better = with_valid_unicode(raw)
         if better is None:
             raise DecodeError(f"not a {kind.__name__} but malformed JSON: {problem}") from None
         return decode(kind, better)

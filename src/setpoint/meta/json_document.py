@@ -62,13 +62,13 @@ def plain(raw: bytes | memoryview | msgspec.Raw) -> Any:
     except RecursionError:
         raise TooDeep("nested too deeply to be decoded") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        better = mended(bytes(raw))
+        better = with_valid_unicode(bytes(raw))
         if better is None:
             raise DecodeError(f"malformed JSON: {problem}") from None
     return plain(better)
 
 
-def mended(raw: bytes) -> bytes | None:
+def with_valid_unicode(raw: bytes) -> bytes | None:
     """``raw`` with U+FFFD in place of text that is not Unicode, as in Go's decoder; None if all text is Unicode.
 
     Text that is not Unicode is a byte that is not UTF-8, or the escape of an unpaired surrogate.

@@ -160,7 +160,7 @@ def _merge_ordered(
     else:
         merged = changes
     assert isinstance(merged, list)
-    ordered, others = _parted(merged, _places(order, key), key)
+    ordered, others = _partition(merged, _places(order, key), key)
     result[name] = _interleave(others, ordered, order, original.get(name) or [], key)
 
 
@@ -183,7 +183,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
     key = schema.patch_merge_key
     if not any(isinstance(item, dict) for item in items):
         merged = list(dict.fromkeys(items)) if not any(isinstance(item, list) for item in items) else items
-        ordered, others = _parted(merged, _places(patch, ""), "")
+        ordered, others = _partition(merged, _places(patch, ""), "")
         return _interleave(others, ordered, patch, original, "")
     if not key:
         raise StrategicPatchError("cannot merge lists of objects without a merge key")
@@ -197,7 +197,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
             merged.append(item)
         else:
             merged[position] = _merge_map(element, merged[position], item)
-    ordered, others = _parted(merged, _places(patch, key), key)
+    ordered, others = _partition(merged, _places(patch, key), key)
     return _interleave(others, ordered, patch, original, key)
 
 
@@ -245,7 +245,7 @@ def _position(places: Mapping[Hashable, int], item: Any, key: str) -> int:
     return places.get(token(_key_of(item, key) if key else item), -1)
 
 
-def _parted(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> tuple[list[Any], list[Any]]:
+def _partition(items: Sequence[Any], places: Mapping[Hashable, int], key: str) -> tuple[list[Any], list[Any]]:
     """Two lists: the items that are in ``places``, and the other items."""
     ordered: list[Any] = []
     others: list[Any] = []

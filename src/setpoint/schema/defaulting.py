@@ -22,17 +22,17 @@ def drop_nulls(schema: Schema | None, value: JSON) -> None:
     a schema stay.
     """
     if isinstance(value, dict):
-        doomed: list[str] = []
+        dropped: list[str] = []
         for key, item in value.items():
             if item is None:
                 child = None if schema is None else schema.field(key)
                 if child is not None and not child.nullable and child.default is UNSET:
-                    doomed.append(key)
+                    dropped.append(key)
             elif isinstance(item, (dict, list)) and schema is not None:
                 child = schema.properties.get(key) or schema.additional
                 if child is not None:
                     drop_nulls(child, item)
-        for key in doomed:
+        for key in dropped:
             del value[key]
     elif isinstance(value, list) and schema is not None and schema.items is not None:
         for item in value:

@@ -6,7 +6,7 @@ import sys
 from typing import Final, Protocol
 
 _MOST: Final = 4096
-_MOST_SILENT: Final = 1024
+_MOST_NEW: Final = 1024
 """As many as one turn of the loop accepts: clients of a burst that are about to send something stay."""
 
 
@@ -16,29 +16,29 @@ class _Transport(Protocol):
 
 class ConnectionLimit:
     """Keeps the connections of a server below ``most``; by default half of the files that the process may have open,
-    and at most 4,096. At most 1,024 of them are silent.
+    and at most 4,096. At most 1,024 of them are new.
 
-    A connection is silent until the head of its first request has come; over TLS that includes the handshake. It is
-    idle between two requests. Where there are too many connections, the one that has been silent for the longest time
-    makes room for a new one, or, if no other is silent, the one that has been idle for the longest time; so clients
+    A connection is new until the head of its first request has come; over TLS that includes the handshake. It is
+    idle between two requests. Where there are too many connections, the one that has been new for the longest time
+    makes room for a new one, or, if no other is new, the one that has been idle for the longest time; so clients
     that send a request are served however many others send nothing. If none is idle either, the new one is ended.
     """
 
-    __slots__ = ("_active", "_idle", "_most", "_silent")
+    __slots__ = ("_active", "_idle", "_most", "_new")
 
     def __init__(self, most: int | None = None) -> None:
         self._most = _default() if most is None else most
-        self._silent: dict[_Transport, None] = {}
+        self._new: dict[_Transport, None] = {}
         self._idle: dict[_Transport, None] = {}
         self._active: set[_Transport] = set()
 
     def open(self, transport: _Transport) -> None:
         """Counts a connection, if it is not counted yet."""
-        if transport in self._silent or transport in self._idle or transport in self._active:
+        if transport in self._new or transport in self._idle or transport in self._active:
             return
-        self._silent[transport] = None
-        if len(self._silent) > _MOST_SILENT or len(self._silent) + len(self._idle) + len(self._active) > self._most:
-            group = self._silent if len(self._silent) > 1 or not self._idle else self._idle
+        self._new[transport] = None
+        if len(self._new) > _MOST_NEW or len(self._new) + len(self._idle) + len(self._active) > self._most:
+            group = self._new if len(self._new) > 1 or not self._idle else self._idle
             oldest = next(iter(group))
             del group[oldest]
             oldest.abort()
@@ -47,8 +47,8 @@ class ConnectionLimit:
         """Notes that the head of a request has come."""
         if transport in self._idle:
             del self._idle[transport]
-        elif transport in self._silent:
-            del self._silent[transport]
+        elif transport in self._new:
+            del self._new[transport]
         else:
             return
         self._active.add(transport)
@@ -61,7 +61,7 @@ class ConnectionLimit:
 
     def close(self, transport: _Transport) -> None:
         """Forgets a connection."""
-        self._silent.pop(transport, None)
+        self._new.pop(transport, None)
         self._idle.pop(transport, None)
         self._active.discard(transport)
 

@@ -52,7 +52,7 @@ class HttpService(msgspec.Struct):
     the reply with status 500 if ``answer`` has raised an exception.
 
     Times are in seconds: ``read_timeout`` for a connection's first head and for the rest of a request that has begun,
-    ``idle_timeout`` between two requests. ``deserted`` is set when the last connection closes. ``scratch`` is the
+    ``idle_timeout`` between two requests. ``all_closed`` is set when the last connection closes. ``scratch`` is the
     buffer into which all connections read; its size is the most that one read returns. ``memory`` bounds the memory of
     bodies, ``limit`` the number of connections.
     """
@@ -63,7 +63,7 @@ class HttpService(msgspec.Struct):
     read_timeout: float = 10.0
     idle_timeout: float = 120.0
     connections: set[HttpConnection] = msgspec.field(default_factory=set)
-    deserted: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    all_closed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     scratch: memoryview = msgspec.field(default_factory=lambda: memoryview(bytearray(READ)))
     memory: BodyMemory = msgspec.field(default_factory=BodyMemory)
     limit: ConnectionLimit = msgspec.field(default_factory=ConnectionLimit)
@@ -86,7 +86,7 @@ class HttpService(msgspec.Struct):
         if self.connections:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FLUSH):
-                    await self.deserted.wait()
+                    await self.all_closed.wait()
         return 0
 
     async def cut(self) -> None:
@@ -105,7 +105,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         "_body",
         "_buffer",
         "_certificate",
-        "_choked",
         "_closing",
         "_deadline",
         "_last",
@@ -118,9 +117,10 @@ class HttpConnection(asyncio.BufferedProtocol):
         "_scanned",
         "_service",
         "_size",
-        "_starved",
         "_timer",
         "_transport",
+        "_waits_for_memory",
+        "_writing_paused",
         "task",
     )
 
@@ -135,7 +135,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._last = False
         self._size = 0
         self._accounted = 0  # bytes of the body that count in the memory
-        self._starved = False  # whether the body waits for memory
+        self._waits_for_memory = False  # whether the body waits for memory
         self._body = bytearray()  # the data of its chunks: as objects of their own, small ones would take much more
         self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -144,7 +144,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._certificate: Mapping[str, Any] | None = None
         self._closing = False
         self._paused = False
-        self._choked = False
+        self._writing_paused = False
         self.task: asyncio.Task[None] | None = None
         """The task that answers the current request."""
 
@@ -163,7 +163,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         tls = transport.get_extra_info("ssl_object")
         self._certificate = (tls.getpeercert() or None) if tls is not None else None
         self._service.connections.add(self)
-        self._service.deserted.clear()
+        self._service.all_closed.clear()
         self._service.limit.open(self._transport)
         self._expire_in(self._service.read_timeout)
 
@@ -181,14 +181,14 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._give_back()
         self._service.connections.discard(self)
         if not self._service.connections:
-            self._service.deserted.set()
+            self._service.all_closed.set()
 
     def pause_writing(self) -> None:
-        self._choked = True
+        self._writing_paused = True
         self._expire_in(self._service.read_timeout)  # a client that doesn't read its answer is slow, too
 
     def resume_writing(self) -> None:
-        self._choked = False
+        self._writing_paused = False
         self._expire_in(self._service.idle_timeout)
         self._advance()
 
@@ -200,7 +200,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._closing and self.task is None:
             return
         self._buffer += self._service.scratch[:nbytes]
-        if self.task is None and not self._choked:
+        if self.task is None and not self._writing_paused:
             self._advance()
             if self._request is not None:
                 self._take_memory()
@@ -209,7 +209,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def read_on(self) -> None:
         """Reads the rest of a body that had to wait for memory."""
-        self._starved = False
+        self._waits_for_memory = False
         self._resume()
 
     def _pause(self) -> None:
@@ -218,7 +218,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _resume(self) -> None:
-        if self._paused and not self._starved and self._transport is not None:
+        if self._paused and not self._waits_for_memory and self._transport is not None:
             self._paused = False
             self._transport.resume_reading()
 
@@ -228,13 +228,13 @@ class HttpConnection(asyncio.BufferedProtocol):
         if size > READ and not self._closing:
             previous, self._accounted = self._accounted, size
             if not self._service.memory.take(self, size - previous):
-                self._starved = True
+                self._waits_for_memory = True
                 self._pause()
 
     def _give_back(self) -> None:
         if self._accounted:
             self._accounted = 0
-            self._starved = False
+            self._waits_for_memory = False
             self._service.memory.give_back(self)
 
     # -- one request ---------------------------------------------------------------------------------------------------
@@ -243,14 +243,14 @@ class HttpConnection(asyncio.BufferedProtocol):
         """Handles requests until more input is needed, an answer must be awaited, or the client is slow to read its
         answers.
         """
-        while self.task is None and not self._closing and not self._choked:
+        while self.task is None and not self._closing and not self._writing_paused:
             try:
                 if self._request is None:
                     if not self._buffer:
                         break
                     if not self._read_head():
                         if self._buffer:
-                            self._hurry()
+                            self._start_read_deadline()
                         break
                 body = self._read_body()
             except Refused as refused:
@@ -276,7 +276,7 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self._reply(answer, method)
             else:
                 self.task = self._loop.create_task(self._wait_for(answer, method))
-        if self.task is None and not self._choked:
+        if self.task is None and not self._writing_paused:
             self._resume()
             if self._request is None and self._transport is not None:
                 self._service.limit.rest(self._transport)
@@ -314,7 +314,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             return
         if self._closing:
             self._transport.close()
-        elif not self._choked:
+        elif not self._writing_paused:
             self._expire_in(self._service.idle_timeout)
 
     def _read_head(self) -> bool:
@@ -360,7 +360,7 @@ class HttpConnection(asyncio.BufferedProtocol):
                 buffer.clear()
                 return body
             if len(buffer) < self._remaining:
-                self._hurry()
+                self._start_read_deadline()
                 return None
             with memoryview(buffer) as view:
                 body = bytes(view[: self._remaining])
@@ -371,7 +371,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             if line < 0:
                 if len(buffer) >= 256:
                     raise Malformed(400, "malformed chunk")
-                self._hurry()
+                self._start_read_deadline()
                 return None
             head = _CHUNK.fullmatch(buffer[:line])
             if head is None:
@@ -382,7 +382,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             if size == 0:
                 return self._read_trailers(line + 2)
             if len(buffer) < line + 2 + size + 2:
-                self._hurry()
+                self._start_read_deadline()
                 return None
             if buffer[line + 2 + size : line + 4 + size] != b"\r\n":
                 raise Malformed(400, "malformed chunk")
@@ -399,12 +399,12 @@ class HttpConnection(asyncio.BufferedProtocol):
         if end < 0:
             if len(buffer) > MAX_HEAD:
                 raise Malformed(431, "the trailers are too large")
-            self._hurry()
+            self._start_read_deadline()
             return None
         del buffer[: end + (2 if end == start else 4)]
         return bytes(self._body)
 
-    def _hurry(self) -> None:
+    def _start_read_deadline(self) -> None:
         """Sets the deadline for the rest of a request that has begun. More input does not extend the deadline."""
         soon = self._loop.time() + self._service.read_timeout
         if self._deadline is None or self._deadline > soon:
@@ -442,7 +442,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             return
         if self._loop.time() < self._deadline:
             self._timer = self._loop.call_at(self._deadline, self._expire)
-        elif self._starved:
+        elif self._waits_for_memory:
             text = f"the memory for bodies was used by other requests for {self._service.read_timeout:g} s"
             self._refuse(self._service.complain(503, text))
         elif self._request is not None:

@@ -43,7 +43,7 @@ from setpoint.models.apiextensions_v1 import CustomResourceDefinition
 from setpoint.models.core_v1 import Pod
 from setpoint.operator import Operator
 from setpoint.permissions import access_reviews, declared, leases
-from setpoint.testing.failure_reports import LostEvent, NotSettled, described, errors_of, restless_keys
+from setpoint.testing.failure_reports import LostEvent, NotSettled, described, errors_of, unsettled_keys
 from setpoint.testing.faults import Faults
 from setpoint.testing.mistakes import Mistake, Mistakes, watching
 from setpoint.testing.permissions import USER, MissingPermission, RoleOfControllers, report
@@ -236,8 +236,8 @@ class Cluster:
             return
         if fault is not None:
             raise fault
-        if restless := [line for running in self._running() for line in restless_keys(running)]:
-            text = "\n  ".join(restless)
+        if unsettled := [line for running in self._running() for line in unsettled_keys(running)]:
+            text = "\n  ".join(unsettled)
             raise NotSettled(f"not settled after {patience:g} s:\n  {text}")
 
     def _fault(self) -> AssertionError | None:

@@ -10,7 +10,7 @@ from setpoint.controller.history import Attempt
 from setpoint.controller.hotloop import SOON
 from setpoint.meta import ObjectKey
 
-MAX_TOLD: Final = 20
+MAX_REPORTED: Final = 20
 """The maximum number of different errors reported for one controller."""
 
 
@@ -24,7 +24,7 @@ class LostEvent(AssertionError):
     """
 
 
-def restless_keys(running: RunningController[Any]) -> Iterator[str]:
+def unsettled_keys(running: RunningController[Any]) -> Iterator[str]:
     """The keys that keep failing, wait for an external system, are in a hot loop or are still being reconciled, each
     with the reason; and the controller, if its caches don't sync or a mapping function doesn't end.
     """
@@ -69,17 +69,17 @@ def described(running: RunningController[Any]) -> Iterator[str]:
 
 def errors_of(running: RunningController[Any]) -> Iterator[str]:
     """The distinct errors of each key in the timelines, each with a count if it occurred more than once. After
-    `MAX_TOLD` errors, a last line says how many are left out.
+    `MAX_REPORTED` errors, a last line says how many are left out.
     """
     counts: dict[tuple[ObjectKey, str], int] = {}
     for key in running.timeline.keys():  # noqa: SIM118 - a timeline is not a mapping
         for attempt in running.timeline.of(key):
             if attempt.result == "error":
                 counts[key, attempt.detail] = counts.get((key, attempt.detail), 0) + 1
-    for (key, detail), times in list(counts.items())[:MAX_TOLD]:
+    for (key, detail), times in list(counts.items())[:MAX_REPORTED]:
         yield f"{running.name}: {key}: {detail}{f' ({times} times)' if times > 1 else ''}"
-    if len(counts) > MAX_TOLD:
-        yield f"{running.name}: and {len(counts) - MAX_TOLD} more"
+    if len(counts) > MAX_REPORTED:
+        yield f"{running.name}: and {len(counts) - MAX_REPORTED} more"
 
 
 def _last(running: RunningController[Any], key: ObjectKey) -> Attempt | None:

@@ -55,15 +55,15 @@ class Quiescence:
         a limited time, once in a run, until the state is that of the undisturbed run at the end of this step.
         """
         world = self._world
-        await self.silence(patience)
+        await self.settle(patience)
         rests, number = world.options.expected_rests, world.steps.number
         over = world.injector.injected and not world.steps.lasting and not world.edge.is_held_back
         if number < len(rests) and over and not self._has_waited:
             self._has_waited = not await self.equality(rests[number], world.setup.converge / 3)
 
-    async def hurry(self, fault: Fault, patience: float) -> None:
+    async def wait_for_writes(self, fault: Fault, patience: float) -> None:
         """Waits until the program has made the number of writes after which the fault makes the user go on, and no
-        longer than `silence` would.
+        longer than `settle` would.
         """
         world = self._world
         wanted = world.monitor.writes + int(fault.get("writes", 0))
@@ -91,40 +91,40 @@ class Quiescence:
             if loop.time() >= deadline:
                 return False
             await asyncio.sleep(0.1)
-            await self.silence(max(deadline - loop.time(), 0.0))
+            await self.settle(max(deadline - loop.time(), 0.0))
         return True
 
     def differs(self, expected: Snapshot | None) -> bool:
         world = self._world
         return expected is not None and bool(find_differences(expected, world.snapshot(), world.options.masks))
 
-    async def silence(self, patience: float = PATIENCE) -> None:
+    async def settle(self, patience: float = PATIENCE) -> None:
         """Returns when nothing is left to do, as seen by the server, or after ``patience`` seconds, counted from the
         call and again from the end of each fault that lasts for a set time.
 
         Nothing is left to do when
 
-        - for ``silence`` seconds (see `Expectations`) there was no change, no request, no start of the program, and no
-          end of a fault's effect;
+        - for ``quiet_period`` seconds (see `Expectations`) there was no change, no request, no start of the program,
+          and no end of a fault's effect;
         - the control plane is idle;
         - no fault that lasts for a set time is in effect;
         - the program, unless a fault has killed or suspended it, has sent a request since its start, is not waiting for
           any answer except those of watches, and watches all kinds that it watched in the undisturbed runs.
 
-        Requests that only read postpone this to at most three times ``silence`` after the last change or write, since
-        some programs poll.
+        Requests that only read postpone this to at most three times ``quiet_period`` after the last change or write,
+        since some programs poll.
         """
         await self._since(self._last, patience)
 
-    async def calm(self, seconds: float, patience: float) -> None:
+    async def settle_for(self, seconds: float, patience: float) -> None:
         """Returns when for ``seconds`` there was no change and everything is idle, or after ``patience`` seconds."""
         world = self._world
-        await self._since(lambda: world.changed_at + seconds - world.options.silence, patience)
+        await self._since(lambda: world.changed_at + seconds - world.options.quiet_period, patience)
 
     def _last(self) -> float:
         world, edge = self._world, self._world.edge
         busy = max(world.changed_at, edge.wrote_at, world.supervisor.started_at, world.steps.released_at)
-        return max(busy, min(edge.requested_at, busy + 2 * world.options.silence))
+        return max(busy, min(edge.requested_at, busy + 2 * world.options.quiet_period))
 
     async def _since(
         self, last: Callable[[], float], patience: float, enough: Callable[[], bool] = lambda: False
@@ -136,7 +136,7 @@ class Quiescence:
             now = loop.time()
             if due := world.steps.due():
                 deadline = max(due) + patience
-            elif now - last() >= world.options.silence and self._is_ready():
+            elif now - last() >= world.options.quiet_period and self._is_ready():
                 return
             if now >= deadline:
                 return

@@ -102,7 +102,7 @@ class RealTimeWorld:
         result = self._result
         async with AsyncExitStack() as stack:
             await self._warm(stack)
-            self._main = loop.create_task(self._story(), name="scenario")
+            self._main = loop.create_task(self._run_scenario(), name="scenario")
             restarting = loop.create_task(self.supervisor.restart_on_exit(), name="restarting the program")
             try:
                 await asyncio.wait((self._main,))
@@ -144,7 +144,7 @@ class RealTimeWorld:
         front = await stack.enter_async_context(HttpFront(self.edge, grace=0.1))
         self.url = front.url
         self.kubeconfig.write_text(to_yaml([front.kubeconfig()]), encoding="utf-8")
-        await self.quiescence.calm(0.1, 10.0)
+        await self.quiescence.settle_for(0.1, 10.0)
         self.cluster_state.begin()
         self.history.restart(self._clock)
         self.history.watchers += [self._note_change, self.monitor.changed]
@@ -178,7 +178,7 @@ class RealTimeWorld:
     def drain(self) -> None:
         self.server.drain()
 
-    async def _story(self) -> None:
+    async def _run_scenario(self) -> None:
         self.step_faults.begin()
         self.supervisor.start()
         await self.supervisor.contact()
@@ -201,7 +201,7 @@ class RealTimeWorld:
         self.injector.over = self.trace.full = True
         self.steps.end_faults()
         self.supervisor.revive()
-        await self.quiescence.silence()
+        await self.quiescence.settle()
         await self.quiescence.equality(self.options.expected_end, self.setup.converge)
         self.monitor.check_predicates()
         self.monitor.check_in_the_end()
@@ -213,12 +213,12 @@ class RealTimeWorld:
             return
         self._lines = len(self.trace.lines)
         self.monitor.quiet_phase = "while it was idle"
-        await asyncio.sleep(max(self.options.stay, 2 * self.options.silence))
+        await asyncio.sleep(max(self.options.stay, 2 * self.options.quiet_period))
         self.monitor.quiet_phase = "after a restart"
         self.supervisor.kill_all("killed while idle")
         self.supervisor.start()
         await self.supervisor.contact()
-        await self.quiescence.silence()
+        await self.quiescence.settle()
 
     def _complete(self) -> None:
         result = self._result

@@ -67,7 +67,7 @@ class RealTimeRunner:
         self.ignore = setup.ignore
         self.notes: list[str] = []
         self.count = 0
-        self.expectations = Expectations(silence=setup.silence or Expectations().silence)
+        self.expectations = Expectations(quiet_period=setup.quiet_period or Expectations().quiet_period)
         self._workers: list[TrialWorker] = []
         self._reference: Reference | None = None
 
@@ -93,22 +93,22 @@ class RealTimeRunner:
         return self._reference
 
     def _make_reference(self) -> Reference:
-        setup, silence = self._setup, self.expectations.silence
+        setup, quiet_period = self._setup, self.expectations.quiet_period
         while True:
-            options = Expectations(silence=silence, stay=silence, rest_states=True)
+            options = Expectations(quiet_period=quiet_period, stay=quiet_period, rest_states=True)
             plans = [Plan()] * min(max(self.size, 2), _CALM)
             results = [result for _, result in self._carry_out(plans, options)]
             longest = max(result.longest_pause for result in results)
-            if longest <= 0.7 * silence or silence >= _MOST or setup.silence is not None:
+            if longest <= 0.7 * quiet_period or quiet_period >= _MOST or setup.quiet_period is not None:
                 break
-            silence = min(max(2 * silence, 1.5 * longest), _MOST)
+            quiet_period = min(max(2 * quiet_period, 1.5 * longest), _MOST)
         # A finding of some of them only is chance; one of all is not.
         common = set.intersection(*({finding.identity for finding in result.findings} for result in results))
         first = results[0]
         first.findings = [finding for finding in first.findings if finding.identity in common]
         reference = Reference(first, results[1:], self.ignore, self.off)
         self.expectations = Expectations(
-            silence=setup.silence or min(max(2 * longest + 0.2, _LEAST), _MOST),
+            quiet_period=setup.quiet_period or min(max(2 * longest + 0.2, _LEAST), _MOST),
             watched=frozenset.intersection(*(frozenset(result.watched) for result in results)),
             expected_counts=reference.stays,
             expected_deletions=first.controller_deletions,
@@ -169,10 +169,10 @@ class RealTimeRunner:
 
         plan = drop_faults(plan, lambda smaller: has(smaller, self.run(smaller)))
         results = list(self.results([*[plan] * self._repeat, Plan()]))
-        _, calm = results.pop()
-        if has(Plan(), calm):
+        _, without_faults = results.pop()
+        if has(Plan(), without_faults):
             reference = self.reference()
-            self._reference = Reference(reference.baseline, [*reference.others, calm], self.ignore, self.off)
+            self._reference = Reference(reference.baseline, [*reference.others, without_faults], self.ignore, self.off)
             self.notes.append(f"some runs without any fault have it, too: {finding}")
             return None
         showed = [(self.reference().judge(plan, result), result) for _, result in results if has(plan, result)]

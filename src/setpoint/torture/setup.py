@@ -24,8 +24,8 @@ class Setup:
 
     ``before`` has the documents that exist before the program starts. ``objects`` and ``crds`` are objects and
     definitions that a scenario in Python adds to them. Definitions are created first. ``converge`` is the number of
-    seconds after the last fault within which everything must reach its expected state. ``silence`` is the number of
-    seconds without a write after which the program counts as idle; None derives it from the program's usual pauses.
+    seconds after the last fault within which everything must reach its expected state. ``quiet_period`` is the number
+    of seconds without a write after which the program counts as idle; None derives it from the program's usual pauses.
     ``start_within`` is the number of seconds within which the program must send its first request to the server. The
     other options are those of `setpoint.simulation.check`.
     """
@@ -43,7 +43,7 @@ class Setup:
     nodes: int = 1
     namespace: str = "default"
     converge: float = 75.0
-    silence: float | None = None
+    quiet_period: float | None = None
     start_within: float = 30.0
 
     def __post_init__(self) -> None:

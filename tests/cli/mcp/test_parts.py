@@ -138,7 +138,7 @@ async def test_lines_before_the_json_of_a_command_are_the_projects(tmp_path: Pat
     code = "print('{}'); print('[{'); print('[]'); print('[\\n  {\"a\": 1}\\n]')"
     done = await commands.run([sys.executable, "-c", code], list[dict[str, int]])
     assert done.document == [{"a": 1}]
-    with pytest.raises(ToolError, match="no result; it ended with 3"):
+    with pytest.raises(ToolError, match="no result; it ended with status 3"):
         await commands.run([sys.executable, "-c", "print('[1]'); raise SystemExit(3)"], list[dict[str, int]])
 
 

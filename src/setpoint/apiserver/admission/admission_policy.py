@@ -38,7 +38,7 @@ class Binding:
     def __init__(self, document: JsonObject) -> None:
         spec = document["spec"]
         self.name: str = document["metadata"]["name"]
-        self.matching = Matching(spec.get("matchResources") or {}, unruled=True)
+        self.matching = Matching(spec.get("matchResources") or {}, matches_without_rules=True)
         self.param_ref: JsonObject | None = spec.get("paramRef")
         self.actions: list[str] = spec.get("validationActions") or []
 

@@ -22,13 +22,13 @@ class Matching:
     ``spec`` has ``resourceRules``, and optionally ``excludeResourceRules``, ``matchPolicy`` and the selectors.
     """
 
-    __slots__ = ("_equivalent", "_excluded", "_namespaces", "_objects", "_rules", "_unruled")
+    __slots__ = ("_equivalent", "_excluded", "_matches_without_rules", "_namespaces", "_objects", "_rules")
 
-    def __init__(self, spec: JsonObject, *, unruled: bool = False) -> None:
+    def __init__(self, spec: JsonObject, *, matches_without_rules: bool = False) -> None:
         self._equivalent = spec.get("matchPolicy", "Equivalent") == "Equivalent"
         self._rules: list[JsonObject] = spec.get("resourceRules") or []
         self._excluded: list[JsonObject] = spec.get("excludeResourceRules") or []
-        self._unruled = unruled and not self._rules
+        self._matches_without_rules = matches_without_rules and not self._rules
         self._namespaces = _selector(spec.get("namespaceSelector"))
         self._objects = _selector(spec.get("objectSelector"))
 
@@ -36,11 +36,11 @@ class Matching:
         """The version in which the webhook or policy receives the object, according to its rules; None if no rule
         matches, or if an exclusion rule does.
         """
-        if self._excluded and self._ruled(self._excluded, attributes, registry) is not None:
+        if self._excluded and self._match(self._excluded, attributes, registry) is not None:
             return None
-        return attributes.served if self._unruled else self._ruled(self._rules, attributes, registry)
+        return attributes.served if self._matches_without_rules else self._match(self._rules, attributes, registry)
 
-    def _ruled(
+    def _match(
         self, rules: list[JsonObject], attributes: AdmissionAttributes, registry: Registry
     ) -> ServedResource | None:
         served = attributes.served

@@ -37,8 +37,10 @@ class _Subject(msgspec.Struct, frozen=True):
             return self.name == user.name
         if self.kind == "Group":
             return self.name in user.groups
-        home = self.namespace or namespace
-        return self.kind == "ServiceAccount" and bool(home) and user.name == f"system:serviceaccount:{home}:{self.name}"
+        place = self.namespace or namespace
+        return (
+            self.kind == "ServiceAccount" and bool(place) and user.name == f"system:serviceaccount:{place}:{self.name}"
+        )
 
     def text(self, namespace: str) -> str:
         if self.kind == "ServiceAccount":

@@ -35,37 +35,37 @@ class ApiServices:
 
     def serve(self, group: str, versions: Iterable[str]) -> None:
         """Creates the APIServices that are missing for these versions of the group."""
-        home = self._home()
+        resource = self._own_resource()
         for version in versions:
             name = f"{version}.{group}"
-            if self._state.storage.get(home.collection, "", name) is not None:
+            if self._state.storage.get(resource.collection, "", name) is not None:
                 continue
-            value = partial(encode, home, self._service(name, group, version))
-            self._state.storage.put(home.collection, "", name, value, expected=0)
+            value = partial(encode, resource, self._service(name, group, version))
+            self._state.storage.put(resource.collection, "", name, value, expected=0)
 
     def unserve(self, crd: str, group: str, versions: Iterable[str]) -> None:
         """Deletes the APIServices for these versions of the group, except for versions that a CRD other than ``crd``
         serves.
         """
-        home, state = self._home(), self._state
+        resource, state = self._own_resource(), self._state
         others = {
             item.resource.version
             for item in state.registry
             if item.custom and item.resource.group == group and item.collection != crd
         }
         for version in versions:
-            record = state.storage.get(home.collection, "", f"{version}.{group}")
+            record = state.storage.get(resource.collection, "", f"{version}.{group}")
             if version in others or record is None:
                 continue
             service: JsonObject = decode(record.value)
             if (service["metadata"].get("labels") or {}).get(_MANAGED) != "true":
                 continue
             state.storage.delete(
-                home.collection, "", record.name, partial(encode, home, service), expected=record.revision
+                resource.collection, "", record.name, partial(encode, resource, service), expected=record.revision
             )
 
     def _service(self, name: str, group: str, version: str) -> JsonObject:
-        now, resource = format_time(self._state.now()), self._home().resource
+        now, resource = format_time(self._state.now()), self._own_resource().resource
         managed = {
             "manager": "kube-apiserver",
             "operation": "Update",
@@ -92,7 +92,7 @@ class ApiServices:
             "status": {"conditions": [{**available, "message": "Local APIServices are always available"}]},
         }
 
-    def _home(self) -> ServedResource:
-        home = self._state.registry.find("apiregistration.k8s.io", "v1", "apiservices")
-        assert home is not None
-        return home
+    def _own_resource(self) -> ServedResource:
+        resource = self._state.registry.find("apiregistration.k8s.io", "v1", "apiservices")
+        assert resource is not None
+        return resource

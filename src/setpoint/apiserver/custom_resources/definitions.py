@@ -47,7 +47,7 @@ class CustomResources:
         self._services = ApiServices(state) if registers else None
         self._served: dict[str, list[ServedResource]] = {}
         self._specs: dict[str, bytes] = {}
-        self._foreseen: Mapping[bytes, Schema] = {}
+        self._prepared_schemas: Mapping[bytes, Schema] = {}
         self._unusable: dict[str, Damage] = {}
 
     @property
@@ -84,7 +84,7 @@ class CustomResources:
         self._refresh(record, crd)
         return record
 
-    def foresee(self, crd: JsonObject) -> None:
+    def prepare(self, crd: JsonObject) -> None:
         """Parses the schemas of a CRD before it is stored: a large schema takes a long time, and work can't be
         interrupted after its first write.
         """
@@ -93,7 +93,7 @@ class CustomResources:
             document = (version.get("schema") or {}).get("openAPIV3Schema")
             if document:
                 schemas[msgspec.json.encode(document)] = structural.load(document)
-        self._foreseen = schemas
+        self._prepared_schemas = schemas
 
     def updated(self, record: Record, old: JsonObject) -> Record:
         """Handles a CRD that was just changed or marked for deletion; returns its new record."""
@@ -220,12 +220,12 @@ class CustomResources:
         if metadata["finalizers"]:
             return self._put(record, crd)
         del metadata["finalizers"]
-        home = self._home()
+        resource = self._own_resource()
         last = self._state.storage.delete(
             COLLECTION,
             "",
             record.name,
-            lambda revision: encode(home, crd, revision),
+            lambda revision: encode(resource, crd, revision),
             expected=record.revision,
         )
         self.deleted(last)
@@ -272,8 +272,8 @@ class CustomResources:
         if any(item.collection == record.name for item in builtin):
             resources = []  # a definition does not take the place of a built-in kind
         else:
-            resources = served_versions(self._state, crd, when_deleted, self._foreseen)
-        self._foreseen = {}
+            resources = served_versions(self._state, crd, when_deleted, self._prepared_schemas)
+        self._prepared_schemas = {}
         # As upstream, whose built-in API groups answer every path below their versions themselves.
         own = {item.resource.version for item in builtin if item.resource.group == crd["spec"]["group"]}
         exposed = {version["name"] for version in crd["spec"]["versions"] if version.get("served")} - own
@@ -299,19 +299,19 @@ class CustomResources:
             self._state.end_watches(served)
 
     def _put(self, record: Record, crd: JsonObject) -> Record:
-        home = self._home()
+        resource = self._own_resource()
         return self._state.storage.put(
             COLLECTION,
             "",
             record.name,
-            lambda revision: encode(home, crd, revision),
+            lambda revision: encode(resource, crd, revision),
             expected=record.revision,
         )
 
-    def _home(self) -> ServedResource:
-        home = self._state.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-        assert home is not None
-        return home
+    def _own_resource(self) -> ServedResource:
+        resource = self._state.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert resource is not None
+        return resource
 
     def _now(self) -> str:
         return format_time(self._state.now())

@@ -25,7 +25,7 @@ class BodyReader:
         self._go_on: asyncio.Event | None = None
 
     @property
-    def starved(self) -> bool:
+    def waits_for_memory(self) -> bool:
         """Whether the body waits for memory."""
         return self._go_on is not None
 

@@ -102,7 +102,7 @@ class _Connection(web.RequestHandler):
         count, waiting = self._request_count, self._waiter is not None
         super().data_received(data)
         if self._request_count != count:
-            self._head_came()
+            self._handle_head()
         elif waiting:
             self._take_head(len(data))
 
@@ -110,7 +110,7 @@ class _Connection(web.RequestHandler):
         """Called by the `BodyMemory`."""
         self._to.resume_reading()
 
-    def _head_came(self) -> None:
+    def _handle_head(self) -> None:
         if self._head_size:
             self._head_size = 0
             self._memory.give_back(self)

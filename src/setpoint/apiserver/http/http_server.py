@@ -249,7 +249,7 @@ class HttpFront:
                     body = await reading.read(http)
         except TimeoutError:
             text = f"the body of the request did not arrive in {self._body_timeout:g} s"
-            if reading.starved:
+            if reading.waits_for_memory:
                 text = f"the memory for bodies was used by other requests for {self._body_timeout:g} s"
             error = ApiStatusError(408, "Timeout", text)
             return respond(error.status, error.code)

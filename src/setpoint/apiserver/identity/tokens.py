@@ -305,7 +305,7 @@ def _user(storage: Storage, now: datetime, claims: JsonObject) -> UserInfo:
     stored = metadata_of(record.value)
     if stored.uid != uid:
         raise BadTokenError(f"service account UID ({stored.uid}) does not match claim ({uid})")
-    if _going(record, now):
+    if _is_past_deletion(record, now):
         raise BadTokenError(f"service account {namespace}/{name} has been deleted")
     extra: dict[str, tuple[str, ...]] = {}
     pod, node = private.get("pod"), private.get("node")
@@ -336,14 +336,14 @@ def _check_bound(
     storage: Storage, now: datetime, kind: str, collection: str, namespace: str, reference: JsonObject
 ) -> None:
     record = storage.get(collection, namespace, reference.get("name") or "")
-    if record is None or _going(record, now):
+    if record is None or _is_past_deletion(record, now):
         raise BadTokenError("service account token has been invalidated")
     uid, claimed = metadata_of(record.value).uid, reference.get("uid")
     if uid != claimed:
         raise BadTokenError(f"{kind} UID ({uid}) does not match service account {kind} ref claim ({claimed})")
 
 
-def _going(record: Record, now: datetime) -> bool:
+def _is_past_deletion(record: Record, now: datetime) -> bool:
     """Whether the object's deletion time has passed by more than `_LEEWAY`."""
     moment = metadata_of(record.value).deletionTimestamp
     return moment is not None and (now - parse_time(moment)).total_seconds() > _LEEWAY

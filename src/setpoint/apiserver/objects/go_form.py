@@ -50,13 +50,13 @@ _LEAVES: Final[dict[str, Any]] = {**_SCALARS, _QUANTITY: "0", _INT_OR_STRING: 0,
 # The treatment of a field. Scalars and bytes are forgotten if they are zero, pointers to scalars if they are null,
 # amounts and times if they are null, else written canonically; lists and maps are forgotten if they are empty.
 _SCALAR, _BYTES, _POINTER, _LEAF, _STRUCT, _LIST, _SCALARS_OF, _LEAVES_OF, _STRUCTS_OF = range(9)
-_TOLD_APART: Final = {
+_EMPTY_IS_INVALID: Final = {
     "io.k8s.api.autoscaling.v2.HPAScalingRules": ("policies",),
     "io.k8s.api.core.v1.EphemeralContainerCommon": ("ports", "resizePolicy", "restartPolicyRules"),
 }
 """Lists that are invalid if they are empty but not if they are missing."""
 _META_LISTS: Final = ("finalizers", "managedFields", "ownerReferences")
-_TOLD_APART_IN: Final = {
+_EMPTY_IS_INVALID_IN: Final = {
     ("io.k8s.api.core.v1.PodSpec", "resources"): ("claims",),
     ("io.k8s.api.core.v1.PersistentVolumeClaimTemplate", "metadata"): _META_LISTS,
     ("io.k8s.api.resource.v1.ResourceClaimTemplateSpec", "metadata"): _META_LISTS,
@@ -65,7 +65,7 @@ _TOLD_APART_IN: Final = {
 elsewhere, an empty list is dropped.
 """
 _APART: Final = "+"
-"""The separator in the names of plans that consist of a message name and list names (see `_TOLD_APART_IN`)."""
+"""The separator in the names of plans that consist of a message name and list names (see `_EMPTY_IS_INVALID_IN`)."""
 
 
 class _Plan(msgspec.Struct):
@@ -97,7 +97,7 @@ def _plan(message: str) -> _Plan | None:
                 plan.structs |= inner.structs
             continue
         several = item.repeated or item.mapping
-        lists = _TOLD_APART_IN.get((message, item.name))
+        lists = _EMPTY_IS_INVALID_IN.get((message, item.name))
         kind = f"{item.type}{_APART}{' '.join(lists)}" if lists else item.type
         if item.mapping and kind == _QUANTITY and message.startswith(_CORE):
             kind = _RESOURCES
@@ -114,7 +114,7 @@ def _plan(message: str) -> _Plan | None:
             plan.always[item.name] = inner.always
     if message == _META:
         plan.always = {}
-    for name in (*_TOLD_APART.get(message, ()), *apart.split()):
+    for name in (*_EMPTY_IS_INVALID.get(message, ()), *apart.split()):
         plan.fields[name] = _LIST, plan.fields[name][1]
     return plan
 
@@ -172,7 +172,7 @@ def shorten(served: ServedResource, obj: JsonObject) -> bool:
 
 
 def _shorten(plan: _Plan, obj: JsonObject) -> None:
-    doomed: list[str] | None = None
+    dropped: list[str] | None = None
     fields = plan.fields
     for key, value in obj.items():
         field = fields.get(key)
@@ -183,7 +183,7 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             if type(value) is float and value.is_integer():
                 obj[key] = int(value)
         elif value is None or (sort <= _BYTES and not value):
-            doomed = [key] if doomed is None else [*doomed, key]
+            dropped = [key] if dropped is None else [*dropped, key]
         elif sort == _BYTES:
             obj[key] = _one_line(value)
         elif sort == _LIST:
@@ -197,7 +197,7 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             obj[key] = _leaf(kind, value)
         elif sort > _STRUCT:
             if not value:
-                doomed = [key] if doomed is None else [*doomed, key]
+                dropped = [key] if dropped is None else [*dropped, key]
             elif kind == "bytes" and type(value) is dict:
                 obj[key] = {name: _one_line(item) for name, item in value.items()}
             elif sort == _LEAVES_OF:
@@ -209,8 +209,8 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
                 for item in value.values() if type(value) is dict else value:
                     if type(item) is dict:
                         _shorten(inner, item)
-    if doomed is not None:
-        for key in doomed:
+    if dropped is not None:
+        for key in dropped:
             del obj[key]
 
 

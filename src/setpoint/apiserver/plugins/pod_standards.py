@@ -283,10 +283,10 @@ def _not_root(pod: PodView) -> _Finding:
     reason = "runAsNonRoot != true"
     if pod_value is False or bad:
         return reason, f"{who_sets(pod_value is False, bad)} must not set securityContext.runAsNonRoot=false"
-    silent = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is None and not pod_value]
-    if not silent:
+    unset = [name for name, _, security in pod.containers if security.get("runAsNonRoot") is None and not pod_value]
+    if not unset:
         return None
-    return reason, f"pod or {named('container', silent)} must set securityContext.runAsNonRoot=true"
+    return reason, f"pod or {named('container', unset)} must set securityContext.runAsNonRoot=true"
 
 
 def _user(pod: PodView) -> _Finding:
@@ -303,11 +303,11 @@ def _seccomp_restricted(pod: PodView) -> _Finding:
     wrong = _set_seccomp(pod)
     if wrong is not None or pod.security.get("seccompProfile") is not None:
         return wrong
-    silent = [name for name, _, security in pod.containers if security.get("seccompProfile") is None]
-    if not silent:
+    unset = [name for name, _, security in pod.containers if security.get("seccompProfile") is None]
+    if not unset:
         return None
     text = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return "seccompProfile", f"pod or {named('container', silent)} {text}"
+    return "seccompProfile", f"pod or {named('container', unset)} {text}"
 
 
 class _Check(NamedTuple):

@@ -101,7 +101,7 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
     return usage
 
 
-def unsaid(pod: JsonObject, names: Iterable[str]) -> str:
+def unspecified(pod: JsonObject, names: Iterable[str]) -> str:
     """An error message, worded as in upstream, about the resources among ``names`` that a container of the pod does not
     specify. It is empty if nothing is missing or if the pod itself specifies resources.
     """

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from setpoint.apiserver.objects.codec import encode
 from setpoint.apiserver.objects.pod_resources import Amounts
-from setpoint.apiserver.plugins.quota_usage import EVALUATED, concerned, matches, unsaid, usage
+from setpoint.apiserver.plugins.quota_usage import EVALUATED, concerned, matches, unspecified, usage
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.meta import Quantity
 
@@ -37,7 +37,7 @@ def check_quotas(attributes: AdmissionAttributes) -> None:
         if not required or not matches(quota, collection, obj):
             continue
         name = quota["metadata"]["name"]
-        if collection == "pods" and (reason := unsaid(obj, required)):
+        if collection == "pods" and (reason := unspecified(obj, required)):
             raise attributes.forbidden(f"failed quota: {name}: {reason}")
         used = (quota.get("status") or {}).get("used") or {}
         if unknown := sorted(resource for resource in required if resource not in used):

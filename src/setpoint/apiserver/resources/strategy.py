@@ -167,7 +167,7 @@ class Strategy:
         obj["apiVersion"] = target.api_version
         return obj
 
-    def foresee(self, call: WriteContext, obj: JsonObject) -> None:
+    def prepare(self, call: WriteContext, obj: JsonObject) -> None:
         """The last step before the object is stored: preparations that take a long time, and defaults that validation
         must not see.
         """

@@ -38,7 +38,7 @@ class Definitions(Protocol):
         """Handles a CRD that was just deleted."""
         ...
 
-    def foresee(self, crd: JsonObject) -> None:
+    def prepare(self, crd: JsonObject) -> None:
         """Parses the schemas of a CRD that is about to be stored, which may take a long time."""
         ...
 

@@ -209,11 +209,11 @@ class MemoryStorage:
                 _log.exception("a write was stored, but its hook failed")
         for write in pending.writes:
             self._remember(write.collection, write.change)
-        woken: _Collection | None = None
+        notified: _Collection | None = None
         for write in pending.writes:
-            if write.collection is not woken:  # waking twice is harmless
-                woken = write.collection
-                for wake in tuple(woken.wakes):
+            if write.collection is not notified:  # waking twice is harmless
+                notified = write.collection
+                for wake in tuple(notified.wakes):
                     wake()
 
     def _remember(self, collection: _Collection, change: Change) -> None:

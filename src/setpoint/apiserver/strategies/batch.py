@@ -102,7 +102,7 @@ class Jobs(_WithTemplate):
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         return job_status_errors(obj, old)
 
-    def foresee(self, call: WriteContext, obj: JsonObject) -> None:
+    def prepare(self, call: WriteContext, obj: JsonObject) -> None:
         labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels")
         if labels and not obj["metadata"].get("labels"):
             obj["metadata"]["labels"] = dict(labels)

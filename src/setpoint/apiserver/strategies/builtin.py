@@ -42,8 +42,11 @@ def _served(minor: int) -> tuple[ServedResource, ...]:
     for resource in sorted(BUILTIN, key=_stored_first):
         if _NOT_GENERALLY_AVAILABLE.fullmatch(resource.version) or not is_known_kind(resource.gvk, minor):
             continue
-        home = _SAME_PLACE.get(str(resource.group_resource))
-        key = (home.group if home else resource.group, home.resource if home else resource.plural)
+        stored_as = _SAME_PLACE.get(str(resource.group_resource))
+        key = (
+            stored_as.group if stored_as else resource.group,
+            stored_as.resource if stored_as else resource.plural,
+        )
         stored = next((item for (g, _, p), item in served.items() if (g, p) == key), None)
         strategy = strategy_for(resource.group_resource)
         served_resource = ServedResource(

@@ -89,8 +89,8 @@ class Definitions(Strategy):
             errors.append(invalid("spec.preserveUnknownFields", True, f"cannot set to true, {text}"))
         return errors
 
-    def foresee(self, call: WriteContext, obj: JsonObject) -> None:
-        call.definitions.foresee(obj)
+    def prepare(self, call: WriteContext, obj: JsonObject) -> None:
+        call.definitions.prepare(obj)
 
     def after_create(self, call: WriteContext, record: Record) -> Record:
         call.definitions.created(record)

@@ -332,7 +332,7 @@ def _template_errors(new: JsonObject, old: JsonObject) -> Errors:
     if old["spec"].get("suspend"):
         before = copy_json(before)
         if (old.get("status") or {}).get("startTime") is None:
-            _take_placing(template, before)
+            _copy_scheduling_fields(template, before)
         for key in ("containers", "initContainers"):
             ours, old_containers = (
                 (template.get("spec") or {}).get(key) or [],
@@ -350,7 +350,7 @@ def _template_errors(new: JsonObject, old: JsonObject) -> Errors:
     return [invalid("spec.template", dump("core.PodTemplateSpec", template), _IMMUTABLE)]
 
 
-def _take_placing(template: JsonObject, before: JsonObject) -> None:
+def _copy_scheduling_fields(template: JsonObject, before: JsonObject) -> None:
     spec, other = template.get("spec") or {}, before.setdefault("spec", {})
     for name in _FREE:
         other.pop(name, None)

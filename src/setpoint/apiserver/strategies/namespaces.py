@@ -71,11 +71,11 @@ class Namespaces(Strategy):
 
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         phase = (obj.get("status") or {}).get("phase", "")
-        going = bool(obj["metadata"].get("deletionTimestamp"))
-        wanted = "Terminating" if going else "Active"
+        is_deleting = bool(obj["metadata"].get("deletionTimestamp"))
+        wanted = "Terminating" if is_deleting else "Active"
         if subresource != "status" or phase == wanted:
             return []
-        state = "not empty" if going else "empty"
+        state = "not empty" if is_deleting else "empty"
         return [invalid("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` is {state}")]
 
     def keeps(self, obj: JsonObject) -> bool:

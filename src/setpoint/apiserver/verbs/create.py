@@ -116,7 +116,7 @@ def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOp
     name, namespace = metadata["name"], metadata.get("namespace", "")
     stored = served.stored_as
     document = call.versions.to_store(served, obj)
-    served.strategy.foresee(call, document)
+    served.strategy.prepare(call, document)
     if options.dry_run:
         existing = call.storage.get(served.collection, namespace, name)
         if existing is None:
@@ -137,5 +137,5 @@ def _store(call: Call, served: ServedResource, obj: JsonObject, options: WriteOp
     if generated:
         raise errors.name_not_generated(served.group_resource, name)
     blocking = call.storage.get(served.collection, namespace, name)
-    going = blocking is not None and bool(metadata_of(blocking.value).deletionTimestamp)
-    raise errors.already_exists(served.group_resource, name, going=going)
+    is_deleting = blocking is not None and bool(metadata_of(blocking.value).deletionTimestamp)
+    raise errors.already_exists(served.group_resource, name, is_deleting=is_deleting)

@@ -200,7 +200,7 @@ def store(
         and not served.strategy.keeps(new)
     )
     document = call.versions.to_store(served, new)
-    served.strategy.foresee(call, document)
+    served.strategy.prepare(call, document)
     if dry_run:
         return encode(stored, document, record.revision)
     key = (served.collection, record.namespace, record.name)

@@ -106,7 +106,7 @@ def as_annotated(_pod: Pod) -> PodBehaviour | None:
     return None
 
 
-class Habits:
+class ContainerBehaviours:
     """The behaviour of one pod's containers. Values come from a function first, then from annotations, then from
     defaults.
     """

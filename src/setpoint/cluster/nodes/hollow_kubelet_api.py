@@ -52,9 +52,9 @@ class HollowStreams:
     async def _lines(self, pod: Pod, request: LogRequest) -> AsyncIterator[bytes]:
         """The lines so far; with ``follow``, further lines until the container has ended."""
         run = run_of(pod, request)
-        habit, name = self._habit(pod, request.container), f"container {request.container} of pod {pod.key}"
-        so_far = [line for line in lines_of(run, habit, name) if self._is_written(line, request)]
-        sent_lines = len([line for line in lines_of(run, habit, name) if line.at <= self._now()])
+        behaviour, name = self._behaviour(pod, request.container), f"container {request.container} of pod {pod.key}"
+        so_far = [line for line in lines_of(run, behaviour, name) if self._is_written(line, request)]
+        sent_lines = len([line for line in lines_of(run, behaviour, name) if line.at <= self._now()])
         remaining = request.limit
         for line in so_far if request.tail is None else so_far[len(so_far) - min(request.tail, len(so_far)) :]:
             data, remaining = _cut(encoded(line, request), remaining)
@@ -73,7 +73,7 @@ class HollowStreams:
                     return
                 if now.number != run.number:
                     return
-                coming = list(lines_of(now, habit, name))[sent_lines:]
+                coming = list(lines_of(now, behaviour, name))[sent_lines:]
                 while coming and coming[0].at <= self._now():
                     sent_lines += 1
                     data, remaining = _cut(encoded(coming.pop(0), request), remaining)
@@ -111,8 +111,8 @@ class HollowStreams:
         container, processes = _container(pod_object, request.container), self._kubelet.processes
         if processes is not None and processes.has(pod_object, container):
             return command_in(processes, pod_object, container, request)
-        habit = self._habit(pod_object, request.container)
-        function = habit.exec if request.arguments else habit.attach
+        behaviour = self._behaviour(pod_object, request.container)
+        function = behaviour.exec if request.arguments else behaviour.attach
         if function is None:
             parameter = "exec" if request.arguments else "attach"
             text = f"container {request.container} of pod {pod_object.key} is hollow: nothing is executed in it"
@@ -150,7 +150,7 @@ class HollowStreams:
         ):
             return port_of(port)
         for container in pod_object.spec.containers:
-            function = self._habit(pod_object, container.name).ports.get(port)
+            function = self._behaviour(pod_object, container.name).ports.get(port)
             if function is not None:
                 return _talk(function, pod_object, port)
         text = f"pod {pod_object.key} is hollow: no process listens on its port {port}"
@@ -164,8 +164,8 @@ class HollowStreams:
             raise ApiStatusError(500, "InternalError", why)
         return pod_object
 
-    def _habit(self, pod: Pod, container: str) -> ContainerBehaviour:
-        return self._kubelet.habits(pod).of(_container(pod, container))
+    def _behaviour(self, pod: Pod, container: str) -> ContainerBehaviour:
+        return self._kubelet.behaviours(pod).of(_container(pod, container))
 
 
 def _container(pod: Pod, name: str) -> Container:

@@ -11,7 +11,7 @@ from typing import Final
 from setpoint.cache import Head
 from setpoint.client import NotFound
 from setpoint.cluster.node_index import NODE_INDEX, PlacedSpec, node_of
-from setpoint.cluster.nodes.behaviour import DEAD, NODE, Behaviours, Habits, as_annotated
+from setpoint.cluster.nodes.behaviour import DEAD, NODE, Behaviours, ContainerBehaviours, as_annotated
 from setpoint.cluster.nodes.config_references import KINDS, NOTHING, ConfigReference, Lack, lack_of, sources_of
 from setpoint.cluster.nodes.container_processes import Processes
 from setpoint.cluster.nodes.node_networks import IPV4, host_ips, pod_ips
@@ -89,9 +89,9 @@ class HollowKubelet:
         if processes is not None:
             self.controller.source(processes.ended)
 
-    def habits(self, pod: Pod) -> Habits:
+    def behaviours(self, pod: Pod) -> ContainerBehaviours:
         """The behaviour of a pod's containers."""
-        return Habits(pod, self._behaviour(pod), self._start_seconds, self._stop_seconds)
+        return ContainerBehaviours(pod, self._behaviour(pod), self._start_seconds, self._stop_seconds)
 
     def has(self, pod: Pod) -> bool:
         """Whether the pod is on one of the hollow nodes, and that node is alive."""
@@ -189,7 +189,7 @@ class HollowKubelet:
         return done()
 
     def _life(self, pod: Pod, ctx: Context, lack: Lack = NOTHING) -> PodLife:
-        return PodLife(pod, self.habits(pod), self._stopwatch, ctx.now(), ctx.event, self.processes, lack)
+        return PodLife(pod, self.behaviours(pod), self._stopwatch, ctx.now(), ctx.event, self.processes, lack)
 
     def _place(self, pod: Pod) -> None:
         """Sets the addresses of the pod and its node. The pod gets its own address when its first container has

@@ -46,7 +46,7 @@ class NodeLifecycle:
     """
 
     def __init__(self) -> None:
-        self._silent: dict[str, float] = {}
+        self._stale_since: dict[str, float] = {}
         """The times at which the kubelets of nodes died, by the loop's clock."""
         self.controller = (
             Controller(
@@ -63,7 +63,7 @@ class NodeLifecycle:
 
     def _forget_deleted(self, old: Head | None, new: Head | None) -> bool:
         if new is None and old is not None:
-            self._silent.pop(old.name, None)
+            self._stale_since.pop(old.name, None)
         return True
 
     async def _reconcile(self, node: Node, ctx: Context) -> Outcome:
@@ -71,7 +71,7 @@ class NodeLifecycle:
         conditions.
         """
         if (node.spec.provider_id or "").startswith(PROVIDER):
-            remaining = self._silence(node)
+            remaining = self._remaining_grace(node)
             if await self._hear(node, remaining, ctx):
                 return after(0.0, "taints follow from conditions")
         else:
@@ -82,13 +82,13 @@ class NodeLifecycle:
             await self._mark_pods(node, ctx)
         return done() if remaining is None or remaining <= 0 else after(remaining, "a kubelet has stopped reporting")
 
-    def _silence(self, node: Node) -> float | None:
+    def _remaining_grace(self, node: Node) -> float | None:
         """The seconds until the node counts as dead because its kubelet is silent; None if the kubelet is alive."""
         if node.annotations.get(NODE) != DEAD:
-            self._silent.pop(node.name, None)
+            self._stale_since.pop(node.name, None)
             return None
         now = asyncio.get_running_loop().time()
-        return self._silent.setdefault(node.name, now) + GRACE - now
+        return self._stale_since.setdefault(node.name, now) + GRACE - now
 
     @staticmethod
     async def _hear(node: Node, remaining: float | None, ctx: Context) -> bool:
@@ -106,14 +106,14 @@ class NodeLifecycle:
             last = node_condition(node, type)
             if last is not None and last.status == "Unknown":
                 continue
-            silent = NodeCondition(
+            condition = NodeCondition(
                 type=type,
                 status="Unknown",
                 reason="NodeStatusNeverUpdated" if last is None else "NodeStatusUnknown",
                 message=_NEVER_HEARD if last is None else _SILENT,
                 last_heartbeat_time=node.metadata.creation_timestamp if last is None else last.last_heartbeat_time,
             )
-            set_node_condition(node, silent, ctx.now())
+            set_node_condition(node, condition, ctx.now())
         if ready is not None and ready.status == "True":
             ctx.event("Normal", "NodeNotReady", f"Node {node.name} status is now: NodeNotReady")
         return True

@@ -9,14 +9,14 @@ from operator import attrgetter
 from typing import Final
 
 from setpoint.cluster.nodes import container_statuses, probe_failure_times
-from setpoint.cluster.nodes.behaviour import ContainerBehaviour, Habits
+from setpoint.cluster.nodes.behaviour import ContainerBehaviour, ContainerBehaviours
 from setpoint.cluster.nodes.config_references import NOTHING, Lack
 from setpoint.cluster.nodes.container_processes import Processes
 from setpoint.cluster.nodes.pod_phases import phase_of, set_conditions
 from setpoint.cluster.nodes.pod_stopwatch import Stopwatch
 from setpoint.models.core_v1 import Container, ContainerStatus, Pod
 
-Say = Callable[[str, str, str], None]
+RecordEvent = Callable[[str, str, str], None]
 """A function that reports an event: type, reason, message."""
 INITIALIZING: Final = "PodInitializing"
 CREATING: Final = "ContainerCreating"
@@ -36,20 +36,20 @@ class PodLife:
     def __init__(
         self,
         pod: Pod,
-        habits: Habits,
+        behaviours: ContainerBehaviours,
         stopwatch: Stopwatch,
         now: datetime,
-        say: Say,
+        record_event: RecordEvent,
         processes: Processes | None = None,
         lack: Lack = NOTHING,
     ) -> None:
         """``lack`` is what keeps containers that are not running from being started."""
         self._pod = pod
-        self._habits = habits
+        self._behaviours = behaviours
         self._stopwatch = stopwatch
         self._exactly = now
         self._now = now.replace(microsecond=0)
-        self._say = say
+        self._event = record_event
         self._processes = processes
         self._lack = lack
         self._waits: list[float] = []
@@ -80,7 +80,7 @@ class PodLife:
         """Ends the pod before it starts, as a kubelet does with a pod that it can't admit."""
         status = self._pod.status
         status.phase, status.reason, status.message = "Failed", reason, f"Pod was rejected: {message}"
-        self._say("Warning", reason, message)
+        self._event("Warning", reason, message)
 
     def stop(self) -> float:
         """Ends the containers. Returns the number of seconds after which all of them should have ended and this method
@@ -137,10 +137,10 @@ class PodLife:
 
     def _step(self, container: Container, status: ContainerStatus, *, is_init: bool) -> None:
         """Advances the state of one container that may run."""
-        habit = self._habits.of(container)
+        behaviour = self._behaviours.of(container)
         if container_statuses.running(status) is not None:
             if status.image != (container.image or "scratch"):
-                self._say("Normal", "Killing", f"Container {container.name} definition changed, will be restarted")
+                self._event("Normal", "Killing", f"Container {container.name} definition changed, will be restarted")
                 if self._is_process(container):
                     assert self._processes is not None
                     self._processes.end(self._pod, container.name, status.restart_count, container_statuses.BACK_OFF)
@@ -148,19 +148,19 @@ class PodLife:
                 self._stopwatch.begin(self._pod.uid, f"{container.name} ended {status.restart_count}")
                 self._start(container, status)
             else:
-                self._run(container, status, habit)
+                self._run(container, status, behaviour)
         elif (
             container_statuses.ended(status) is not None
             or container_statuses.reason(status) == container_statuses.CRASHES
         ):
             self._come_back(container, status, is_init=is_init)
         else:
-            self._pull(container, status, habit.pulls or 0.0)
+            self._pull(container, status, behaviour.pulls or 0.0)
 
     def _pull(self, container: Container, status: ContainerStatus, pulls: float) -> None:
         elapsed = self._elapsed(f"{container.name} pulls", self._pod.status.start_time)
         if pulls and self._stopwatch.begins(self._pod.uid, f"{container.name} is pulled"):
-            self._say("Normal", "Pulling", f'Pulling image "{container.image or ""}"')
+            self._event("Normal", "Pulling", f'Pulling image "{container.image or ""}"')
         if pulls == inf:
             self._fail_to_pull(container, status, elapsed)
         elif elapsed < pulls:
@@ -172,15 +172,15 @@ class PodLife:
         image = container.image or ""
         text = f'failed to pull and unpack image "{image}": {image}: not found'
         if container_statuses.reason(status) not in (PULL_FAILED, PULL_WAITS):
-            self._say("Warning", "Failed", f'Failed to pull image "{image}": {text}')
-            self._say("Warning", "Failed", f"Error: {PULL_FAILED}")
+            self._event("Warning", "Failed", f'Failed to pull image "{image}": {text}')
+            self._event("Warning", "Failed", f"Error: {PULL_FAILED}")
             container_statuses.wait(status, PULL_FAILED, text)
         if elapsed < container_statuses.BACK_OFF:
             self._waits.append(container_statuses.BACK_OFF - elapsed)
         elif container_statuses.reason(status) == PULL_FAILED:
             why = f'Back-off pulling image "{image}"'
-            self._say("Normal", "BackOff", why)
-            self._say("Warning", "Failed", f"Error: {PULL_WAITS}")
+            self._event("Normal", "BackOff", why)
+            self._event("Warning", "Failed", f"Error: {PULL_WAITS}")
             container_statuses.wait(status, PULL_WAITS, f"{why}: {PULL_FAILED}: {text}")
 
     def _start(self, container: Container, status: ContainerStatus, pulled: float = 0.0) -> None:
@@ -190,69 +190,71 @@ class PodLife:
         lack = self._lack.containers.get(container.name)
         if lack is not None:
             if container_statuses.message(status) != lack:
-                self._say("Warning", "Failed", f"Error: {lack}")
+                self._event("Warning", "Failed", f"Error: {lack}")
                 container_statuses.wait(status, UNCONFIGURED, lack)
             return
         image = f'image "{container.image or ""}"'
         took = f"{pulled:g}s"
-        self._say(
+        self._event(
             "Normal",
             "Pulled",
             f"Successfully pulled {image} in {took} ({took} including waiting). Image size: 0 bytes."
             if pulled
             else f"Container {image} already present on machine and can be accessed by the pod",
         )
-        self._say("Normal", "Created", "Container created")
-        self._say("Normal", "Started", "Container started")
+        self._event("Normal", "Created", "Container created")
+        self._event("Normal", "Started", "Container started")
         container_statuses.start(status, container, self._pod, self._now)
         if self._is_process(container):
             assert self._processes is not None
             self._processes.begin(self._pod, container, status.restart_count)
         self._stopwatch.begin(self._pod.uid, f"{container.name} {status.restart_count}")
 
-    def _run(self, container: Container, status: ContainerStatus, habit: ContainerBehaviour) -> None:
+    def _run(self, container: Container, status: ContainerStatus, behaviour: ContainerBehaviour) -> None:
         state = container_statuses.running(status)
         assert state is not None
         elapsed = self._elapsed(f"{container.name} {status.restart_count}", state.started_at)
-        runs = habit.runs if habit.runs is not None else inf
-        codes = habit.exit_codes or (0,)
+        runs = behaviour.runs if behaviour.runs is not None else inf
+        codes = behaviour.exit_codes or (0,)
         code: int | None = codes[min(status.restart_count, len(codes) - 1)] if elapsed >= runs else None
         if self._is_process(container):
             assert self._processes is not None
             runs, code = inf, self._processes.code(self._pod, container.name, status.restart_count)
         if code is not None:
-            container_statuses.end(status, code, self._now, habit.message)
+            container_statuses.end(status, code, self._now, behaviour.message)
             self._stopwatch.begin(self._pod.uid, f"{container.name} ended {status.restart_count}")
             return
-        if not self._is_process(container) and self._fails(container, status, habit, elapsed):
+        if not self._is_process(container) and self._fails(container, status, behaviour, elapsed):
             return
-        started, ready = habit.started or 0.0, habit.ready or 0.0
+        started, ready = behaviour.started or 0.0, behaviour.ready or 0.0
         for at in (runs, started, max(started, ready)):
             if elapsed < at < inf:
                 self._waits.append(at - elapsed)
         status.started = elapsed >= started
         status.ready = elapsed >= max(started, ready)
 
-    def _fails(self, container: Container, status: ContainerStatus, habit: ContainerBehaviour, elapsed: float) -> bool:
+    def _fails(
+        self, container: Container, status: ContainerStatus, behaviour: ContainerBehaviour, elapsed: float
+    ) -> bool:
         """Ends a container whose startup or liveness probe has failed. Returns whether a probe has failed and the
         container has ended.
         """
         grace = self._pod.spec.termination_grace_period_seconds
         failed = probe_failure_times.failure(
-            container, habit, probe_failure_times.GRACE if grace is None else float(grace)
+            container, behaviour, probe_failure_times.GRACE if grace is None else float(grace)
         )
         if failed is None:
             return False
-        stops = habit.stops or 0.0
+        stops = behaviour.stops or 0.0
         ends = failed.at + min(stops, failed.grace)
         if elapsed < ends:
             self._waits.append(ends - elapsed)
             return False
         name, uid = container.name, self._pod.uid
-        self._say(
+        self._event(
             "Warning", "Unhealthy", f"{failed.probe.capitalize()} probe failed: the hollow container does not answer"
         )
-        self._say("Normal", "Killing", f"Container {name} failed {failed.probe} probe, will be restarted")
+        self._event("Normal", "Killing", f"Container {name} failed {failed.probe} probe, will be restarted")
         container_statuses.end(
             status, container_statuses.KILLED if stops > failed.grace else container_statuses.STOPPED, self._now
         )
@@ -285,7 +287,7 @@ class PodLife:
             name = f"{pod.name}_{pod.namespace}({pod.uid})"
             why = f"back-off {delay_text(delay)} restarting failed container={container.name} pod={name}"
             container_statuses.wait(status, container_statuses.CRASHES, why)
-            self._say("Warning", "BackOff", f"Back-off restarting failed container {container.name} in pod {name}")
+            self._event("Warning", "BackOff", f"Back-off restarting failed container {container.name} in pod {name}")
 
     def _crashes(self, container: str, number: int) -> int:
         """The number of ends of a container that count for its back-off after its run with that number. As in a
@@ -318,7 +320,7 @@ class PodLife:
         self._end_all(container_statuses.KILLED)
         pod.status.phase, pod.status.reason = "Failed", "DeadlineExceeded"
         pod.status.message = "Pod was active on the node longer than the specified deadline"
-        self._say("Normal", "DeadlineExceeded", pod.status.message)
+        self._event("Normal", "DeadlineExceeded", pod.status.message)
         return True
 
     def _is_mounted(self) -> bool:
@@ -326,7 +328,7 @@ class PodLife:
         if not self._lack.volume or any(status.container_id for status in self._all()):
             return True
         if self._stopwatch.begins(self._pod.uid, self._lack.volume):
-            self._say("Warning", "FailedMount", self._lack.volume)
+            self._event("Warning", "FailedMount", self._lack.volume)
         return False
 
     def _is_process(self, container: Container) -> bool:
@@ -363,7 +365,7 @@ class PodLife:
             return
         for container, status in self._pairs():
             if container_statuses.running(status) is not None:
-                self._say("Normal", "Killing", f"Stopping container {container.name}")
+                self._event("Normal", "Killing", f"Stopping container {container.name}")
 
     def _stopping(self) -> tuple[float, dict[str, float]]:
         """The seconds until all containers have ended, and the seconds until each has ended. Sidecars end last, in
@@ -374,11 +376,11 @@ class PodLife:
         for container in spec.containers:
             hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
             slept = float(hook.sleep.seconds) if hook is not None and hook.sleep is not None else 0.0
-            takes[container.name] = slept + (self._habits.of(container).stops or 0.0)
+            takes[container.name] = slept + (self._behaviours.of(container).stops or 0.0)
         total = max(takes.values(), default=0.0)
         for container in reversed(spec.init_containers):
             if container.restart_policy == "Always":
-                total += self._habits.of(container).stops or 0.0
+                total += self._behaviours.of(container).stops or 0.0
                 takes[container.name] = total
         return total, takes
 

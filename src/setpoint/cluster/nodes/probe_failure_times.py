@@ -24,17 +24,17 @@ class Failure(NamedTuple):
     grace: float
 
 
-def failure(container: Container, habit: ContainerBehaviour, grace: float) -> Failure | None:
+def failure(container: Container, behaviour: ContainerBehaviour, grace: float) -> Failure | None:
     """The first probe failure that ends the container, which is then restarted; None if no probe fails.
 
     A startup probe fails if the container starts later than the probe allows; a liveness probe fails from the time that
     the behaviour gives. A probe that the container does not have never ends it.
     """
-    started = habit.started or 0.0
+    started = behaviour.started or 0.0
     probe = container.startup_probe
     if probe is not None and started > (at := _last(probe, float(probe.initial_delay_seconds or 0))):
         return Failure("startup", at, _grace(probe, grace))
-    probe, alive = container.liveness_probe, habit.alive
+    probe, alive = container.liveness_probe, behaviour.alive
     if probe is None or alive is None or alive == inf or started == inf:
         return None
     period, delay = probe.period_seconds or _PERIOD, float(probe.initial_delay_seconds or 0)

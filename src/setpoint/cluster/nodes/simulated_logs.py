@@ -54,15 +54,15 @@ def run_of(pod: Pod, request: LogRequest) -> Run:
     raise bad_request(f'container "{request.container}" in pod "{pod.name}" is waiting to start: {why}')
 
 
-def lines_of(run: Run, habit: ContainerBehaviour, name: str) -> Iterator[Line]:
+def lines_of(run: Run, behaviour: ContainerBehaviour, name: str) -> Iterator[Line]:
     """Every line of a run until its end, if the end is known. Lines that have not been written yet have times in the
     future.
 
     A container whose behaviour does not set a log says that it is hollow; ``name`` is the container's name in that
     message.
     """
-    texts = habit.log if habit.log is not None else (f"hollow: nothing is executed in {name}",)
-    every = habit.log_every or 0.0
+    texts = behaviour.log if behaviour.log is not None else (f"hollow: nothing is executed in {name}",)
+    every = behaviour.log_every or 0.0
     for number, text in enumerate(texts):
         if every == inf and number:
             return

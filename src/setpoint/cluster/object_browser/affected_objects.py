@@ -14,7 +14,7 @@ TURN: Final = 500
 """The number of objects to examine before other tasks may run."""
 
 
-async def held_up(
+async def affected_by(
     resource: str, key: str, inventory: Inventory, reasons: Reasons, mentions: Mentions
 ) -> list[tuple[str, InventoryItem]]:
     """The objects that are not in their wanted state because of the object with that resource and key, the worst first.

@@ -12,7 +12,7 @@ import msgspec
 
 from setpoint.apiserver import ApiServer
 from setpoint.apiserver.resources.registry import ServedResource
-from setpoint.cluster.object_browser.affected_objects import held_up
+from setpoint.cluster.object_browser.affected_objects import affected_by
 from setpoint.cluster.object_browser.event_records import Report
 from setpoint.cluster.object_browser.finalizer_owners import removers
 from setpoint.cluster.object_browser.inventory import Inventory, InventoryItem
@@ -180,7 +180,7 @@ class ClusterPages:
         if reason is not None:
             state, text = reason.state, reason.text
         resource = served.resource
-        waiting = await held_up(name, key, self._inventory, reasons, mentions)
+        waiting = await affected_by(name, key, self._inventory, reasons, mentions)
         shown_yaml, hidden = as_yaml(obj, len(newest.value) if newest is not None else 0)
         description = StoredObject(
             resource=name,

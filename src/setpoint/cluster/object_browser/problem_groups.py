@@ -34,8 +34,8 @@ def problems(named: Iterable[Named], reasons: Reasons) -> list[Problem]:
     group_of: dict[tuple[str, str], tuple[str, str]] = {}
     for place in objects:
         groups[place], group_of[place] = [place], place
-    for place, found_causes in causes.items():
-        for cause in found_causes:
+    for place, cause_list in causes.items():
+        for cause in cause_list:
             larger, smaller = group_of[place], group_of[cause]
             if larger == smaller:
                 continue

@@ -21,9 +21,9 @@ class Neighbours:
         """Counts the matching pods of ``places``. ``others`` says whether any pod on a node has affinities."""
         self._pod = pod
         self._namespaces = namespaces
-        self._near: Counter[Domain] = Counter()
-        self._apart: set[Domain] = set()
-        self._kept_out: set[Domain] = set()
+        self._affinity_counts: Counter[Domain] = Counter()
+        self._anti_affinity: set[Domain] = set()
+        self._forbidden: set[Domain] = set()
         self._pull: Counter[Domain] = Counter()
         if pod.has_terms or others:
             for place in places:
@@ -36,12 +36,14 @@ class Neighbours:
     def refusal(self, place: Place) -> Refusal | None:
         """The refusal of a node because of a required affinity or anti-affinity; None if the pod may run there."""
         pod, labels = self._pod, place.node.labels
-        if pod.near and not self._is_near(labels):
+        if pod.affinity and not self._satisfies_affinity(labels):
             return Refusal(("node(s) didn't match pod affinity rules",))
-        if self._apart and any((term.topology, labels.get(term.topology)) in self._apart for term in pod.apart):
+        if self._anti_affinity and any(
+            (term.topology, labels.get(term.topology)) in self._anti_affinity for term in pod.anti_affinity
+        ):
             return Refusal(("node(s) didn't match pod anti-affinity rules",), lasting=False)
-        if self._kept_out and any(
-            (key, labels.get(key)) in self._kept_out for key in {key for key, _ in self._kept_out}
+        if self._forbidden and any(
+            (key, labels.get(key)) in self._forbidden for key in {key for key, _ in self._forbidden}
         ):
             return Refusal(("node(s) didn't satisfy existing pods anti-affinity rules",), lasting=False)
         return None
@@ -58,30 +60,32 @@ class Neighbours:
         labels = place.node.labels
         return sum(weight for (key, value), weight in self._pull.items() if labels.get(key) == value)
 
-    def _is_near(self, labels: dict[str, str]) -> bool:
-        terms = self._pod.near
+    def _satisfies_affinity(self, labels: dict[str, str]) -> bool:
+        terms = self._pod.affinity
         if any(term.topology not in labels for term in terms):
             return False
-        if all(self._near[term.topology, labels[term.topology]] > 0 for term in terms):
+        if all(self._affinity_counts[term.topology, labels[term.topology]] > 0 for term in terms):
             return True
-        return not self._near and self._all_match(terms, self._pod)
+        return not self._affinity_counts and self._all_match(terms, self._pod)
 
     def _see(self, other: PlacedPod, place: Place) -> None:
         """Counts a pod on a node for each of the pending pod's own terms that matches it."""
         pod = self._pod
-        if pod.near and self._all_match(pod.near, other):
-            self._near.update(_domains(pod.near, place))
-        if pod.apart:
-            self._apart.update(_domains((term for term in pod.apart if self._matches(term, other)), place))
-        for sign, terms in ((1, pod.would_be_near), (-1, pod.would_be_apart)):
+        if pod.affinity and self._all_match(pod.affinity, other):
+            self._affinity_counts.update(_domains(pod.affinity, place))
+        if pod.anti_affinity:
+            self._anti_affinity.update(
+                _domains((term for term in pod.anti_affinity if self._matches(term, other)), place)
+            )
+        for sign, terms in ((1, pod.preferred_affinity), (-1, pod.preferred_anti_affinity)):
             self._draw(sign, (term for term in terms if self._matches(term, other)), place)
 
     def _hear(self, other: PlacedPod, place: Place) -> None:
         """Counts the terms of ``other``, a pod on a node, that match the pending pod."""
         pod = self._pod
-        self._kept_out.update(_domains((term for term in other.apart if self._matches(term, pod)), place))
-        self._draw(HARD_WEIGHT, (term for term in other.near if self._matches(term, pod)), place)
-        for sign, terms in ((1, other.would_be_near), (-1, other.would_be_apart)):
+        self._forbidden.update(_domains((term for term in other.anti_affinity if self._matches(term, pod)), place))
+        self._draw(HARD_WEIGHT, (term for term in other.affinity if self._matches(term, pod)), place)
+        for sign, terms in ((1, other.preferred_affinity), (-1, other.preferred_anti_affinity)):
             self._draw(sign, (term for term in terms if self._matches(term, pod)), place)
 
     def _draw(self, sign: int, terms: Iterable[Term], place: Place) -> None:

@@ -65,10 +65,10 @@ class PlacedPod(msgspec.Struct, eq=False):
     generation: int
     is_deleting: bool
     began: datetime | None
-    near: list[Term] = msgspec.field(default_factory=list)
-    apart: list[Term] = msgspec.field(default_factory=list)
-    would_be_near: list[Term] = msgspec.field(default_factory=list)
-    would_be_apart: list[Term] = msgspec.field(default_factory=list)
+    affinity: list[Term] = msgspec.field(default_factory=list)
+    anti_affinity: list[Term] = msgspec.field(default_factory=list)
+    preferred_affinity: list[Term] = msgspec.field(default_factory=list)
+    preferred_anti_affinity: list[Term] = msgspec.field(default_factory=list)
 
     @classmethod
     def of(cls, pod: Pod) -> PlacedPod:
@@ -97,13 +97,15 @@ class PlacedPod(msgspec.Struct, eq=False):
         )
         affinity = spec.affinity
         if affinity is not None and affinity.pod_affinity is not None:
-            placed.near = placed._terms(affinity.pod_affinity.required_during_scheduling_ignored_during_execution)
-            placed.would_be_near = placed._weighted(
+            placed.affinity = placed._terms(affinity.pod_affinity.required_during_scheduling_ignored_during_execution)
+            placed.preferred_affinity = placed._weighted(
                 affinity.pod_affinity.preferred_during_scheduling_ignored_during_execution
             )
         if affinity is not None and affinity.pod_anti_affinity is not None:
-            placed.apart = placed._terms(affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution)
-            placed.would_be_apart = placed._weighted(
+            placed.anti_affinity = placed._terms(
+                affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
+            )
+            placed.preferred_anti_affinity = placed._weighted(
                 affinity.pod_anti_affinity.preferred_during_scheduling_ignored_during_execution
             )
         return placed
@@ -111,7 +113,7 @@ class PlacedPod(msgspec.Struct, eq=False):
     @property
     def has_terms(self) -> bool:
         """Whether the pod has any affinities or anti-affinities to other pods."""
-        return bool(self.near or self.apart or self.would_be_near or self.would_be_apart)
+        return bool(self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity)
 
     def wants_the_same(self, pod: Pod) -> bool:
         """Whether ``pod`` is the same pod, unchanged in everything that concerns the scheduler."""
@@ -177,7 +179,7 @@ class Occupancy:
         """The pods that are on a node and have affinities to other pods."""
         self.nominated: dict[ObjectKey, str] = {}
         """The node on which other pods were deleted for a waiting pod, by the waiting pod's key."""
-        self._homeless: dict[str, dict[ObjectKey, PlacedPod]] = {}
+        self._pods_of_unknown_nodes: dict[str, dict[ObjectKey, PlacedPod]] = {}
         """The pods that are bound to nodes which do not exist or are not known yet, by the node's name."""
 
     def __iter__(self) -> Iterator[Place]:
@@ -190,7 +192,7 @@ class Occupancy:
         if old is not None and _same(old.node, node):
             old.node = node
             return False
-        pods = old.pods.values() if old is not None else self._homeless.pop(node.name, {}).values()
+        pods = old.pods.values() if old is not None else self._pods_of_unknown_nodes.pop(node.name, {}).values()
         self.places[node.name] = Place(node, list(pods))
         return True
 
@@ -198,7 +200,7 @@ class Occupancy:
         """Removes a node. Returns whether there was a node of that name."""
         place = self.places.pop(name, None)
         if place is not None and place.pods:
-            self._homeless[name] = dict(place.pods)
+            self._pods_of_unknown_nodes[name] = dict(place.pods)
         return place is not None
 
     def put(self, pod: Pod) -> bool:
@@ -232,10 +234,10 @@ class Occupancy:
         if place is not None:
             place.remove(key)
         else:
-            pods = self._homeless.get(last.node, {})
+            pods = self._pods_of_unknown_nodes.get(last.node, {})
             pods.pop(key, None)
             if not pods:
-                self._homeless.pop(last.node, None)
+                self._pods_of_unknown_nodes.pop(last.node, None)
         return True
 
     def assume(self, key: ObjectKey, node: str) -> None:
@@ -271,7 +273,7 @@ class Occupancy:
         if place is not None:
             place.add(pod)
         else:
-            self._homeless.setdefault(pod.node, {})[pod.key] = pod
+            self._pods_of_unknown_nodes.setdefault(pod.node, {})[pod.key] = pod
         if pod.has_terms:
             self.with_terms[pod.key] = pod
 

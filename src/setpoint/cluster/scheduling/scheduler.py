@@ -125,11 +125,11 @@ class Scheduler:
         """
         if self._current is not None and self._current in self._orders:
             self._waiting.add(self._current)
-        woken = sorted(self._waiting, key=lambda key: self._orders[key])
+        keys = sorted(self._waiting, key=lambda key: self._orders[key])
         self._waiting.clear()
-        for key in woken:
+        for key in keys:
             self._expect(key)
-        return woken
+        return keys
 
     def _expect(self, key: ObjectKey) -> None:
         if key not in self._due:

@@ -32,7 +32,7 @@ def best(pod: PlacedPod, places: Sequence[Place], spread: Spread, neighbours: Ne
     if pod.spec.affinity is not None and pod.spec.affinity.node_affinity is not None:
         add(2, [float(_wanted(pod, place)) for place in places])
     if any(taint.effect == "PreferNoSchedule" for place in places for taint in place.node.spec.taints):
-        add(3, [float(_shunned(pod, place)) for place in places], reverse=True)
+        add(3, [float(_count_intolerable_taints(pod, place)) for place in places], reverse=True)
     if spread.prefers:
         add(2, [spread.crowding(place) for place in places], reverse=True)
     if neighbours.prefers:
@@ -73,7 +73,7 @@ def _wanted(pod: PlacedPod, place: Place) -> int:
     return sum(term.weight for term in preferred if holds(term.preference, place.node))
 
 
-def _shunned(pod: PlacedPod, place: Place) -> int:
+def _count_intolerable_taints(pod: PlacedPod, place: Place) -> int:
     effect = ("PreferNoSchedule",)
     return sum(not tolerates(pod.spec.tolerations, (taint,), effect) for taint in place.node.spec.taints)
 

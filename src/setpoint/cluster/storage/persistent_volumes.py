@@ -48,7 +48,7 @@ class PersistentVolumes:
     async def _reconcile(self, volume: PersistentVolume, ctx: Context) -> Outcome:
         reference = volume.spec.claim_ref
         if reference is None or not reference.uid:
-            _say(volume, ctx, "Available")
+            _set_phase(volume, ctx, "Available")
             return done()
         key = claim_key(reference)
         claim = await ctx.get(PersistentVolumeClaim, key.name, namespace=key.namespace)
@@ -58,7 +58,7 @@ class PersistentVolumes:
         if claim is None or claim.uid != reference.uid:
             await self._release(volume, ctx)
         elif claim.spec.volume_name == volume.name:
-            _say(volume, ctx, "Bound")
+            _set_phase(volume, ctx, "Bound")
         elif not claim.spec.volume_name:
             if not is_same_mode(volume, claim):
                 why = f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{claim.name}"'
@@ -71,7 +71,7 @@ class PersistentVolumes:
 
     async def _release(self, volume: PersistentVolume, ctx: Context) -> None:
         if volume.status.phase not in ("Released", "Failed"):
-            _say(volume, ctx, "Released")
+            _set_phase(volume, ctx, "Released")
         match volume.spec.persistent_volume_reclaim_policy:
             case "Delete":
                 await self._delete(volume, ctx)
@@ -101,10 +101,10 @@ async def _unbind(volume: PersistentVolume, ctx: Context) -> None:
         patch = {"metadata": {}, "spec": {"claimRef": {"uid": None}}}
     patch["metadata"]["resourceVersion"] = volume.metadata.resource_version
     await ctx.patch(volume, patch)
-    _say(volume, ctx, "Available")
+    _set_phase(volume, ctx, "Available")
 
 
-def _say(volume: PersistentVolume, ctx: Context, phase: str, message: str | None = None) -> None:
+def _set_phase(volume: PersistentVolume, ctx: Context, phase: str, message: str | None = None) -> None:
     status = volume.status
     if status.phase != phase:
         status.last_phase_transition_time = ctx.now().replace(microsecond=0)
@@ -115,7 +115,7 @@ def _say(volume: PersistentVolume, ctx: Context, phase: str, message: str | None
 def _fail(volume: PersistentVolume, ctx: Context, reason: str, message: str) -> None:
     if volume.status.phase != "Failed":
         ctx.event("Warning", reason, message)
-    _say(volume, ctx, "Failed", message)
+    _set_phase(volume, ctx, "Failed", message)
 
 
 async def _live(namespace: str, name: str, ctx: Context) -> PersistentVolumeClaim | None:

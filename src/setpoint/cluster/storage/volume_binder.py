@@ -67,12 +67,12 @@ class VolumeClaims:
     *Guarantees*: the volume is bound first, in the version that was read, so two claims never get the same volume; a
     claim that was bound becomes ``Lost`` if its volume is no longer its own.
 
-    Through ``news``, a scheduler in the same control plane learns of each claim that was processed.
+    Through ``notifications``, a scheduler in the same control plane learns of each claim that was processed.
     """
 
-    def __init__(self, news: ClaimNotifications | None = None) -> None:
+    def __init__(self, notifications: ClaimNotifications | None = None) -> None:
         self._begun = False
-        self._news = news
+        self._notifications = notifications
         self.controller = (
             Controller(
                 PersistentVolumeClaim,
@@ -100,8 +100,8 @@ class VolumeClaims:
             await self._asked_for(claim, claim.spec.volume_name, ctx)
         else:
             await self._search(claim, ctx)
-        if self._news is not None:
-            self._news.note(claim.key)
+        if self._notifications is not None:
+            self._notifications.note(claim.key)
         return done()
 
     async def _bound(self, claim: PersistentVolumeClaim, ctx: Context) -> None:
@@ -122,15 +122,15 @@ class VolumeClaims:
         """Handles a claim that names its volume."""
         volume = await ctx.get(PersistentVolume, name)
         if volume is None:
-            _say(claim, "Pending", None)
+            _set_phase(claim, "Pending", None)
         elif is_meant(volume, claim):
             await self._bind(claim, volume, ctx)
         elif volume.spec.claim_ref is not None:
             ctx.event("Warning", "FailedBinding", f'volume "{name}" already bound to a different claim.')
-            _say(claim, "Pending", None)
+            _set_phase(claim, "Pending", None)
         elif why := mismatch(volume, claim):
             ctx.event("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name}": {why}')
-            _say(claim, "Pending", None)
+            _set_phase(claim, "Pending", None)
         else:
             await self._bind(claim, volume, ctx)
 
@@ -150,7 +150,7 @@ class VolumeClaims:
             if default is not None:
                 await ctx.patch(claim, {"spec": {"storageClassName": default.name}})
                 return  # that it has changed leads to the next look
-        _say(claim, "Pending", None)
+        _set_phase(claim, "Pending", None)
         if delayed and node is None:
             ctx.event("Normal", "WaitForFirstConsumer", WAITS)
         elif storage_class is not None:
@@ -211,16 +211,16 @@ class VolumeClaims:
             marks[BOUND_BY_CONTROLLER] = "yes"
         if marks or claim.spec.volume_name != volume.name:
             await ctx.patch(claim, {"metadata": {"annotations": marks}, "spec": {"volumeName": volume.name}})
-        _say(claim, "Bound", volume)
+        _set_phase(claim, "Bound", volume)
 
 
 def _lose(claim: PersistentVolumeClaim, ctx: Context, reason: str, message: str) -> None:
     if claim.status.phase != "Lost":
         ctx.event("Warning", reason, message)
-    _say(claim, "Lost", None)
+    _set_phase(claim, "Lost", None)
 
 
-def _say(claim: PersistentVolumeClaim, phase: str, volume: PersistentVolume | None) -> None:
+def _set_phase(claim: PersistentVolumeClaim, phase: str, volume: PersistentVolume | None) -> None:
     status = claim.status
     if volume is None:
         status.access_modes, status.capacity = [], {}

@@ -36,7 +36,7 @@ class CronJobs:
             for job in ctx.owned(Job)
             if (controller := job.metadata.controller) is not None and controller.uid == cron_job.uid
         ]
-        self._look_back(cron_job, jobs, ctx)
+        self._update_active(cron_job, jobs, ctx)
         await self._clean_up(cron_job, jobs, ctx)
         if cron_job.spec.suspend:
             return done()
@@ -65,7 +65,7 @@ class CronJobs:
 
     # -- existing Jobs -------------------------------------------------------------------------------------------------
 
-    def _look_back(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
+    def _update_active(self, cron_job: CronJob, jobs: list[Job], ctx: Context) -> None:
         """Updates the list of active Jobs in the status: removes Jobs that have finished or no longer exist, and adds
         Jobs that this controller made but did not record because of a crash. Jobs that users made from the CronJob
         (``kubectl create job --from``) are not in the list, so the concurrency policy does not count them.

@@ -123,7 +123,7 @@ class Deployments:
             deployment.status.collision_count = (deployment.status.collision_count or 0) + 1
             raise
         if replicas:
-            _tell_of_scaling(replica_set, 0, replicas, ctx)
+            _record_scaling_event(replica_set, 0, replicas, ctx)
         await _annotate(deployment, revision, ctx)
         return replica_set
 
@@ -186,17 +186,17 @@ class Deployments:
         pending = max(size_of(current) - (current.status.available_replicas or 0), 0)
         budget = total - least - pending
         for replica_set in sorted(others, key=_revision):  # unavailable pods first
-            going = min(budget, size_of(replica_set) - (replica_set.status.available_replicas or 0))
-            if going > 0:
-                budget -= going
-                await _scale(deployment, replica_set, size_of(replica_set) - going, ctx)
+            removable = min(budget, size_of(replica_set) - (replica_set.status.available_replicas or 0))
+            if removable > 0:
+                budget -= removable
+                await _scale(deployment, replica_set, size_of(replica_set) - removable, ctx)
         available = sum(replica_set.status.available_replicas or 0 for replica_set in (current, *others))
         budget = min(budget, available - least)
         for replica_set in sorted(others, key=_revision):
-            going = min(budget, size_of(replica_set))
-            if going > 0:
-                budget -= going
-                await _scale(deployment, replica_set, size_of(replica_set) - going, ctx)
+            removable = min(budget, size_of(replica_set))
+            if removable > 0:
+                budget -= removable
+                await _scale(deployment, replica_set, size_of(replica_set) - removable, ctx)
 
     async def _clean_up(self, deployment: Deployment, others: list[ReplicaSet], ctx: Context) -> None:
         limit = deployment.spec.revision_history_limit
@@ -255,10 +255,10 @@ async def _scale(
     stored = await ctx.client.update(replica_set)
     replica_set.metadata.resource_version = stored.metadata.resource_version
     if before != replicas:
-        _tell_of_scaling(replica_set, before, replicas, ctx)
+        _record_scaling_event(replica_set, before, replicas, ctx)
 
 
-def _tell_of_scaling(replica_set: ReplicaSet, before: int, after: int, ctx: Context) -> None:
+def _record_scaling_event(replica_set: ReplicaSet, before: int, after: int, ctx: Context) -> None:
     word = "up" if after > before else "down"
     ctx.event(
         "Normal", "ScalingReplicaSet", f"Scaled {word} replica set {replica_set.name} from {before} to {after}"

@@ -87,7 +87,7 @@ class Jobs:
         wait: float | None = None
         if end is not None:
             _announce(job, end, ctx.now())
-            await self._wind_up(job, tally, end, ctx)
+            await self._delete_active_pods(job, tally, end, ctx)
         elif not job.is_deleting:
             wait = await self._adjust(job, tally, succeeded, ctx)
         status.active = sum(not pod.is_deleting for pod in tally.active) or None
@@ -245,7 +245,7 @@ class Jobs:
             tally.terminating.append(pod)  # it counts at once, so that no status says that it is gone before it is
             ctx.event("Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
 
-    async def _wind_up(self, job: Job, tally: _Tally, end: End, ctx: Context) -> None:
+    async def _delete_active_pods(self, job: Job, tally: _Tally, end: End, ctx: Context) -> None:
         """Ends the pods that are still running. The Job is over once they have ended and all pods are counted."""
         for pod in tally.active:
             if not pod.is_deleting:

@@ -59,11 +59,11 @@ class Replicas(Generic[K]):
             await self._resize(replica_set, active, wanted, ctx)
         except ApiError as problem:
             if not is_terminating(problem):
-                _say(replica_set, "FailedCreate" if len(active) < wanted else "FailedDelete", problem.message)
+                _set_failure(replica_set, "FailedCreate" if len(active) < wanted else "FailedDelete", problem.message)
             self._count(replica_set, active, owned, ctx)
             replica_set.status.observed_generation = replica_set.metadata.generation  # the condition is about it
             raise
-        _unsay(replica_set)
+        _clear_failure(replica_set)
         return self._count(replica_set, active, owned, ctx)
 
     @staticmethod
@@ -112,7 +112,7 @@ class ReplicationControllers(Replicas[ReplicationController]):
         )
 
 
-def _say(replica_set: ReplicaSet | ReplicationController, reason: str, message: str) -> None:
+def _set_failure(replica_set: ReplicaSet | ReplicationController, reason: str, message: str) -> None:
     """Sets the condition ``ReplicaFailure``; the first failure stays visible until there are no more failures."""
     if any(condition.type == FAILURE for condition in replica_set.status.conditions):
         return
@@ -126,7 +126,7 @@ def _say(replica_set: ReplicaSet | ReplicationController, reason: str, message: 
         )
 
 
-def _unsay(replica_set: ReplicaSet | ReplicationController) -> None:
+def _clear_failure(replica_set: ReplicaSet | ReplicationController) -> None:
     """Removes the condition ``ReplicaFailure``."""
     status = replica_set.status
     if isinstance(status, ReplicaSetStatus):

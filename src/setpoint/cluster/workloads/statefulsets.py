@@ -98,10 +98,10 @@ class StatefulSets:
         condemned = [pods[ordinal] for ordinal in sorted(pods, reverse=True) if ordinal not in wanted]
         for pod in condemned:
             await self._volumes.retain(stateful_set, pod, condemned=True, ctx=ctx)
-        sick = [pod for pod in reversed(condemned) if not self._serves(stateful_set, pod, ctx)]
+        unhealthy = [pod for pod in reversed(condemned) if not self._serves(stateful_set, pod, ctx)]
         for pod in condemned:
             if not pod.is_deleting:
-                if ordered and pod is not (sick or [pod])[0] and not self._serves(stateful_set, pod, ctx):
+                if ordered and pod is not (unhealthy or [pod])[0] and not self._serves(stateful_set, pod, ctx):
                     return
                 await self._delete(stateful_set, pod, ctx)
             if ordered:

@@ -38,8 +38,8 @@ def facts_of(
     if head is not None:
         finalizers = tuple(name for name in head.finalizers if name != own)
         if among is not None and finalizers and head.deletion_timestamp is not None:
-            near = [other for other in among if other.env.cluster == run.env.cluster]
-            sentence = Removers(near).sentence(run.controller.resource.group_resource, finalizers)
+            same_cluster = [other for other in among if other.env.cluster == run.env.cluster]
+            sentence = Removers(same_cluster).sentence(run.controller.resource.group_resource, finalizers)
         cached = CachedHead(head.generation, head.resource_version, head.deletion_timestamp is not None, finalizers)
     if unready is None:
         document = informer.store.get(key) if informer is not None else None

@@ -185,7 +185,7 @@ class Reconciler(Generic[K]):
                         obj = await self._add_finalizer(obj, context)
                     function = self._functions.reconcile_misfit if misfits else self._functions.reconcile
                     outcome = await self._attempt(function, obj, context)
-                if isinstance(outcome, After) and outcome.seconds < SOON and self._spun(obj):
+                if isinstance(outcome, After) and outcome.seconds < SOON and self._is_requeue_loop(obj):
                     activity.metrics.hot_loops += 1
                 return outcome
         except GeneratorExit:
@@ -208,9 +208,9 @@ class Reconciler(Generic[K]):
             self._env.event(obj, "Warning", "DeletionPaused", why)
         return why
 
-    def _spun(self, obj: K) -> bool:
+    def _is_requeue_loop(self, obj: K) -> bool:
         """Whether the key became hot by asking for its next reconcile at once."""
-        return self._activity.hot_loops.count_spin(obj.key, obj.metadata.generation, self._controller.resource)
+        return self._activity.hot_loops.count_requeue(obj.key, obj.metadata.generation, self._controller.resource)
 
     # -- the function --------------------------------------------------------------------------------------------------
 

@@ -176,7 +176,7 @@ class StatusDraft:
         self.contested = []
         if yields:
             for path in _contested(base, read, ours):
-                wanted = _yielding(wanted, read, path)
+                wanted = _with_field_of(wanted, read, path)
                 self.contested.append(".".join(path))
         if self._owned:
             _spell_out(wanted, status)
@@ -192,7 +192,7 @@ class StatusDraft:
             not is_record(type(status))
             or not self._owned
             or isinstance(self._obj, ApiModel)
-            or not _tells(cast("Hashable", type(status)))
+            or not _has_conditions(cast("Hashable", type(status)))
         ):
             return None  # which conditions a built-in kind has, its own API says
         conditions: Any = getattr(status, _CONDITIONS)
@@ -209,7 +209,7 @@ def _withdraw(conditions: list[Any]) -> None:
 
 
 @cache
-def _tells(status: Any) -> bool:
+def _has_conditions(status: Any) -> bool:
     """Whether a status of this class has a list of `Condition`."""
     declared = next((field.type for field in fields_of(status) if field.name == _CONDITIONS), None)
     lists = [get_args(choice) for choice in alternatives(declared) if get_origin(choice) is list]
@@ -317,7 +317,7 @@ def _without_time(condition: Json) -> Json:
     return {name: value for name, value in condition.items() if name != "lastTransitionTime"}
 
 
-def _yielding(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
+def _with_field_of(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
     """``ours``, with the field at ``path`` as it is in ``theirs``."""
     name, *rest = path
     if name == _CONDITIONS and rest:
@@ -325,7 +325,7 @@ def _yielding(ours: Json, theirs: Json, path: tuple[str, ...]) -> Json:
         merged = {**mine, **({rest[0]: their[rest[0]]} if rest[0] in their else {})}
         return {**ours, _CONDITIONS: list(merged.values())}
     if rest:
-        return {**ours, name: _yielding(ours.get(name) or {}, theirs.get(name) or {}, tuple(rest))}
+        return {**ours, name: _with_field_of(ours.get(name) or {}, theirs.get(name) or {}, tuple(rest))}
     entries = {key: value for key, value in ours.items() if key != name}
     return {**entries, name: theirs[name]} if name in theirs else entries
 

@@ -81,7 +81,7 @@ class StatusWriter(Generic[K]):
         try:
             await self._write(draft, obj, context, observed=True)
         except Exception as problem:
-            await self._tell_refusal(problem, draft, context)
+            await self._report_refusal(problem, draft, context)
             raise
         await self._annotate(request, obj, context)
 
@@ -103,7 +103,7 @@ class StatusWriter(Generic[K]):
                 context.log.debug("status not written", extra={"error": describe(second)})
                 return second
             context.log.warning("the status of a failed reconcile was not written", extra={"error": describe(second)})
-            await self._tell_refusal(second, draft, context, first=None if is_conflict(problem) else problem)
+            await self._report_refusal(second, draft, context, first=None if is_conflict(problem) else problem)
             return second
         return None
 
@@ -130,7 +130,7 @@ class StatusWriter(Generic[K]):
         except (ApiError, TransportError) as problem:
             context.log.warning("a request for a reconcile was not acknowledged", extra={"error": describe(problem)})
 
-    async def _tell_refusal(
+    async def _report_refusal(
         self, refusal: Exception, draft: StatusDraft, context: ContextReads, *, first: Exception | None = None
     ) -> None:
         """Writes the reason for the failure into the previous status, if the server refused the new status. ``first``

@@ -73,7 +73,7 @@ class LeaderElector(Leadership):
         self._observed_at = 0.0
         self._reported = ""
         self._renewed_at = float("-inf")
-        self._trouble = ""
+        self._last_problem = ""
         """The error of the last attempt to get or renew the lease; ``""`` if there was none."""
 
     @property
@@ -158,7 +158,7 @@ class LeaderElector(Leadership):
             deadline = self._renewed_at + self.election.renew_deadline
             while True:
                 if loop.time() >= deadline:
-                    why = f": {self._trouble}" if self._trouble else ""
+                    why = f": {self._last_problem}" if self._last_problem else ""
                     raise LeadershipLost(
                         f"the lease {self._name} was not renewed in {self.election.renew_deadline:g} s{why}"
                     )
@@ -245,25 +245,25 @@ class LeaderElector(Leadership):
         limit = loop.time() + self.election.request_timeout
         try:
             async with asyncio.timeout_at(limit if until is None else min(limit, until)):
-                led = await self._acquire_or_renew()
-                self._trouble = ""
-                return led
+                holds_lease = await self._acquire_or_renew()
+                self._last_problem = ""
+                return holds_lease
         except TimeoutError:
             problem = "the API server did not answer in time"
         except (ApiError, TransportError) as error:
             problem = str(error)
-        self._trouble = problem
+        self._last_problem = problem
         logger.warning("could not write the lease", extra={"fields": {**self._fields(), "error": problem}})
         return False
 
     async def _acquire_or_renew(self) -> bool:
         loop = asyncio.get_running_loop()
         # The lease's duration counts from before the request was sent.
-        asked_at = loop.time()
-        if self.is_leader and self._valid(asked_at):
+        requested_at = loop.time()
+        if self.is_leader and self._valid(requested_at):
             assert self._observed is not None
             try:
-                await self._write(self._observed, asked_at)
+                await self._write(self._observed, requested_at)
             except (ApiError, TransportError) as problem:
                 logger.debug("optimistic renewal failed", extra={"fields": {**self._fields(), "error": str(problem)}})
             else:
@@ -284,19 +284,19 @@ class LeaderElector(Leadership):
                     transitions=0,
                 ),
             )
-            asked_at = loop.time()
+            requested_at = loop.time()
             try:
                 self._observe(await self._client.create(fresh))
             except AlreadyExists:
                 return False
-            self._renewed_at = asked_at
+            self._renewed_at = requested_at
             return True
         self._observe(lease)
         if self.leader and not self.is_leader and self._valid(loop.time()):
             return False
-        asked_at = loop.time()
+        requested_at = loop.time()
         try:
-            await self._write(lease, asked_at)
+            await self._write(lease, requested_at)
         except Conflict:
             return False
         return True
@@ -304,7 +304,7 @@ class LeaderElector(Leadership):
     async def _get(self) -> Lease:
         return await self._client.get(Lease, self.election.name, namespace=self.election.namespace)
 
-    async def _write(self, lease: Lease, asked_at: float) -> None:
+    async def _write(self, lease: Lease, requested_at: float) -> None:
         """Writes this candidate as the holder into the given version of the lease."""
         now = MicroTime.of(self._now())
         mine = self.is_leader
@@ -321,7 +321,7 @@ class LeaderElector(Leadership):
         if not mine:
             wanted.metadata.annotations.pop(STEP_DOWN, None)
         self._observe(await self._client.update(wanted))
-        self._renewed_at = asked_at
+        self._renewed_at = requested_at
 
     def _spec(
         self, *, holder: str, duration: int, acquired: MicroTime, renewed: MicroTime, transitions: int

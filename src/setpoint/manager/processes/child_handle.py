@@ -28,7 +28,7 @@ class ChildProcess:
         self.index = index
         self.pid = process.pid
         self.state: State | None = None
-        self._heard_at = asyncio.get_running_loop().time()
+        self._last_message_at = asyncio.get_running_loop().time()
         self._process = process
         self._channel = channel
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
@@ -62,7 +62,7 @@ class ChildProcess:
         """
         try:
             while (message := await self._channel.receive()) is not None:
-                self._heard_at = asyncio.get_running_loop().time()
+                self._last_message_at = asyncio.get_running_loop().time()
                 if isinstance(message, State):
                     self.state = message
                 elif isinstance(message, Answered):
@@ -90,22 +90,22 @@ class ChildProcess:
         finally:
             self._waiting.pop(number, None)
 
-    def silence(self) -> float:
+    def seconds_since_message(self) -> float:
         """Seconds since the last message from the process."""
-        return asyncio.get_running_loop().time() - self._heard_at
+        return asyncio.get_running_loop().time() - self._last_message_at
 
     def unready(self) -> str:
         """The reason why the process is not ready; ``""`` if it is."""
-        if self.silence() > SILENT_AFTER:
-            return f"process {self.index} (pid {self.pid}) has not answered for {self.silence():.0f} s"
+        if self.seconds_since_message() > SILENT_AFTER:
+            return f"process {self.index} (pid {self.pid}) has not answered for {self.seconds_since_message():.0f} s"
         if self.state is None or not self.state.started:
             return f"process {self.index} (pid {self.pid}) has not started yet"
         return "; ".join(f"{name}: {why}" for name, why in self.state.readyz.items())
 
     def unhealthy(self) -> str:
         """The reason why the process is not healthy; ``""`` if it is."""
-        if self.silence() > STUCK_AFTER:
-            return f"process {self.index} (pid {self.pid}) has not answered for {self.silence():.0f} s"
+        if self.seconds_since_message() > STUCK_AFTER:
+            return f"process {self.index} (pid {self.pid}) has not answered for {self.seconds_since_message():.0f} s"
         return "; ".join(f"{name}: {why}" for name, why in self.state.healthz.items()) if self.state else ""
 
 

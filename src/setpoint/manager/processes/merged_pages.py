@@ -166,7 +166,7 @@ class MergedPages:
             content = msgspec.json.decode(answer.body)
             entries += [{**entry, "process": index} for entry in (content if isinstance(content, list) else [content])]
         if not entries:
-            return refused or _silent()
+            return refused or _no_answer()
         is_single = "/" in path
         if is_single or "key" in query:
             entries = [entry for entry in entries if entry["state"] != _ELSEWHERE] or entries
@@ -182,7 +182,7 @@ class MergedPages:
             if answer is not None:
                 listings.append(msgspec.json.decode(answer.body, type=Listing))
         if not listings:
-            return _silent()
+            return _no_answer()
         limit = int(next(iter(query.get("limit", ())), manager_page.USUAL))
         return Answer(200, msgspec.json.encode(merged(listings, limit)), "application/json")
 
@@ -195,13 +195,13 @@ class MergedPages:
                 return answer
             if msgspec.json.decode(answer.body)["explanation"]["state"] != _ELSEWHERE:
                 return answer
-        return answered[0] if answered else _silent()
+        return answered[0] if answered else _no_answer()
 
     async def document(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """One object as YAML, from a process that has it in its cache."""
         answers = await self._processes.ask(yaml_page.PATH, query, within=WITHIN)
         answered = [answer for answer in answers.values() if answer is not None]
-        return next((answer for answer in answered if answer.status == 200), answered[0] if answered else _silent())
+        return next((answer for answer in answered if answer.status == 200), answered[0] if answered else _no_answer())
 
     async def profile(self, path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
         """The page of `setpoint.manager.debug_pages.profiling`."""
@@ -213,7 +213,7 @@ class MergedPages:
         return answers[index] or Answer(503, f"process {index} did not answer\n".encode())
 
 
-def _silent() -> Answer:
+def _no_answer() -> Answer:
     return Answer(503, b'{"error":"no process has answered in time"}', "application/json")
 
 

@@ -69,7 +69,7 @@ class ParentLease(Leadership):
         self.partition = partition
         self.key_shards = {} if divides_caches else None
         self._until = float("-inf")
-        self._led = asyncio.Event()
+        self._leading = asyncio.Event()
         self._reason = ""
         self._lease_ended = asyncio.Event()
 
@@ -96,7 +96,7 @@ class ParentLease(Leadership):
 
     @property
     def is_leader(self) -> bool:
-        return self._led.is_set() and not self._reason
+        return self._leading.is_set() and not self._reason
 
     def check(self, tolerance: float) -> str:
         """Always ``""``: the supervisor has the health check of its lease."""
@@ -106,7 +106,7 @@ class ParentLease(Leadership):
         """Notes that the supervisor leads, or has renewed its lease."""
         if not self._reason:
             self._until = until
-        self._led.set()
+        self._leading.set()
 
     def lose(self, reason: str) -> None:
         """Notes that the supervisor does not lead any more, or has ended."""
@@ -116,7 +116,7 @@ class ParentLease(Leadership):
 
     async def acquire(self) -> None:
         """Waits until the supervisor leads."""
-        await self._led.wait()
+        await self._leading.wait()
 
     async def renew(self) -> None:
         """Waits until the supervisor does not lead any more.
@@ -166,15 +166,15 @@ class Parent:
         channel = await Channel.over(socket.socket(fileno=self._seat.channel))
         try:
             async with asyncio.TaskGroup() as tasks:
-                beating = tasks.create_task(self._beat(channel))
+                heartbeat = tasks.create_task(self._send_heartbeats(channel))
                 try:
-                    await self._obey(channel, tasks)
+                    await self._handle_messages(channel, tasks)
                 finally:
-                    beating.cancel()
+                    heartbeat.cancel()
         finally:
             channel.close()
 
-    async def _obey(self, channel: Channel, tasks: asyncio.TaskGroup) -> None:
+    async def _handle_messages(self, channel: Channel, tasks: asyncio.TaskGroup) -> None:
         while (message := await channel.receive()) is not None:
             if isinstance(message, Lead):
                 self._lease.lead(message.until)
@@ -187,7 +187,7 @@ class Parent:
         self._lease.lose("the supervising process has ended")
         raise SupervisorLost("the supervising process has ended")
 
-    async def _beat(self, channel: Channel) -> None:
+    async def _send_heartbeats(self, channel: Channel) -> None:
         while True:
             channel.send(self._state())
             await asyncio.sleep(BEAT)

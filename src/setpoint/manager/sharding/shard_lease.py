@@ -68,20 +68,20 @@ class ShardLease:
         self.problem = ""
         peer: Peer | None = None
         while True:
-            asked_at = asyncio.get_running_loop().time()
+            requested_at = asyncio.get_running_loop().time()
             try:
                 async with asyncio.timeout(self.request_timeout):
-                    lease, peer = await self._try_to_claim(asked_at, peer)
+                    lease, peer = await self._try_to_claim(requested_at, peer)
             except (ApiError, TransportError, TimeoutError) as problem:
                 self.problem = f"could not write its Lease: {problem or 'the API server did not answer in time'}"
                 logger.warning(self.problem, extra={"fields": self.fields()})
                 lease = None
             if lease is not None:
-                self._lease, self.renewed_at = lease, asked_at
+                self._lease, self.renewed_at = lease, requested_at
                 return
             await asyncio.sleep(self.sharding.retry_period)
 
-    async def _try_to_claim(self, asked_at: float, peer: Peer | None) -> tuple[Lease | None, Peer | None]:
+    async def _try_to_claim(self, requested_at: float, peer: Peer | None) -> tuple[Lease | None, Peer | None]:
         """Tries once to write this life into the Lease. ``peer`` is the second result of the previous attempt.
 
         Returns the Lease as written, or None if the attempt has to be repeated: after a conflict, or while the Lease
@@ -99,7 +99,7 @@ class ShardLease:
         record = record_of(lease)
         if peer is None or peer.record != record:
             peer = Peer(lease, asyncio.get_running_loop().time())
-        if not peer.id.startswith(self._process) and not peer.gone(asked_at):
+        if not peer.id.startswith(self._process) and not peer.gone(requested_at):
             self.problem = f"another process holds its Lease {sharding.lease}, or held it recently: {peer.id}"
             return None, peer
         try:
@@ -122,10 +122,10 @@ class ShardLease:
         be too late.
         """
         assert self._lease is not None
-        asked_at = asyncio.get_running_loop().time()
+        requested_at = asyncio.get_running_loop().time()
         self._lease = await self._client.update(self._held_by(self._lease, self.member, view))
         if self.age() < self.sharding.renew_deadline:
-            self.renewed_at = asked_at
+            self.renewed_at = requested_at
 
     async def release(self) -> None:
         """Releases the Lease when the process ends, so that the other members need not wait for it to expire. The last

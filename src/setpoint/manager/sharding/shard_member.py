@@ -77,7 +77,7 @@ class ShardMember:
         self._lease = ShardLease(client, sharding, now=now, random=self._random, controllers=controllers)
         self._peers: dict[str, Peer] = {}
         self._lacking: dict[str, frozenset[str]] = {}
-        self._elders: set[str] | None = None
+        self._predecessors: set[str] | None = None
         self._views: list[Members] = []
         self._published = Members(())
         self._share = Keys()
@@ -135,7 +135,9 @@ class ShardMember:
         if owner != self._lease.member:
             lacks = "which has no controller of that name, " if controller in self._lacking.get(owner, ()) else ""
             return f"it is in the shard of {owner.rpartition('@')[0]}, {lacks}this process is {self.sharding.identity}"
-        waits = ", ".join(sorted(id.rpartition("@")[0] for id in self._elders or ())) or "this process's own Lease"
+        waits = (
+            ", ".join(sorted(id.rpartition("@")[0] for id in self._predecessors or ())) or "this process's own Lease"
+        )
         return f"it is in the shard of this process ({self.sharding.identity}), which waits for {waits} to hand over"
 
     def problem(self) -> str:
@@ -178,7 +180,7 @@ class ShardMember:
     async def _join(self) -> None:
         """Starts a new life, with an empty view."""
         self._peers.clear()
-        self._elders = None
+        self._predecessors = None
         self._published = Members(())
         self._drain_until = None
         await self._lease.claim()
@@ -223,7 +225,7 @@ class ShardMember:
         now = loop.time()
         until = now + self.sharding.retry_period * (1.0 - self._random.random() / 20)
         target = self._views[-1].ids
-        if self._elders or any(peer.view.ids != target for peer in self._peers.values() if peer.id in target):
+        if self._predecessors or any(peer.view.ids != target for peer in self._peers.values() if peer.id in target):
             until = min(until, now + self.sharding.retry_period / 4)
         for peer in self._peers.values():
             if peer.id in target:
@@ -246,7 +248,7 @@ class ShardMember:
     async def _look(self) -> None:
         """Lists the group's Leases and computes its members."""
         loop = asyncio.get_running_loop()
-        asked_at = loop.time()
+        requested_at = loop.time()
         leases = await self._client.list(Lease, namespace=self.sharding.namespace, selector={LABEL: self.sharding.name})
         now = loop.time()
         mine = next((lease for lease in leases.items if lease.name == self.sharding.lease), None)
@@ -261,14 +263,16 @@ class ShardMember:
             if peer is None or peer.record != record:
                 self._peers[lease.name] = Peer(lease, now)
         # A deleted Lease says nothing about its process, which may not know yet.
-        alive = {peer.id: peer for peer in self._peers.values() if not peer.gone(asked_at)}
+        alive = {peer.id: peer for peer in self._peers.values() if not peer.gone(requested_at)}
         for name, peer in list(self._peers.items()):
             if name not in listed and peer.id not in alive:
                 del self._peers[name]
         self._compare(alive)
-        if self._elders is None:
-            self._elders = set(alive)
-        self._elders = {id for id in self._elders if id in alive and self._lease.member not in alive[id].view}
+        if self._predecessors is None:
+            self._predecessors = set(alive)
+        self._predecessors = {
+            id for id in self._predecessors if id in alive and self._lease.member not in alive[id].view
+        }
         target = Members((self._lease.member, *alive))
         if target.ids != self._views[-1].ids:
             logger.info("members changed", extra={"fields": {**self._lease.fields(), "members": str(target)}})
@@ -331,8 +335,12 @@ class ShardMember:
         if self.namespaces is not None and views[-1].ids:
             # Those of all views: caches grow before keys come, and shrink after keys have gone.
             self.namespaces.assign(ranges_of(slot for view in views for slot in view.slots(self._lease.member)))
-        # Before the elders have acknowledged this life, and until its first view is published, it has no keys.
-        joined = not self._elders and self._elders is not None and Members(()).ids not in [view.ids for view in views]
+        # Before its predecessors have acknowledged this life, and until its first view is published, it has no keys.
+        joined = (
+            not self._predecessors
+            and self._predecessors is not None
+            and Members(()).ids not in [view.ids for view in views]
+        )
         self._set_share(Keys(self._lease.member, views) if joined else Keys())
 
     def _set_share(self, share: Keys) -> None:
@@ -364,4 +372,4 @@ class ShardMember:
     def _waits(self) -> str:
         if not self._share.empty:
             return ""
-        return f"it waits for {', '.join(sorted(self._elders or ())) or 'the first list of the members'}"
+        return f"it waits for {', '.join(sorted(self._predecessors or ())) or 'the first list of the members'}"

@@ -46,11 +46,11 @@ class Peer:
         self.record = record_of(lease)
         self.observed_at = observed_at
 
-    def gone(self, asked_at: float) -> bool:
-        """Whether the peer has released its Lease, or was already dead at ``asked_at``: the loop time just before a
+    def gone(self, requested_at: float) -> bool:
+        """Whether the peer has released its Lease, or was already dead at ``requested_at``: the loop time just before a
         request whose answer still showed this version of the Lease.
         """
-        return not self.id or asked_at - self.observed_at >= self.duration
+        return not self.id or requested_at - self.observed_at >= self.duration
 
 
 def record_of(lease: Lease) -> object:

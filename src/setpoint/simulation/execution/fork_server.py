@@ -27,7 +27,7 @@ PATIENCE: Final = 60
 """The limit of a run in seconds of processor time; ten times as many seconds of real time are the second limit. A run
 that exceeds either counts as endless.
 """
-MOST_TRUNKS: Final = 12
+MOST_CHECKPOINTS: Final = 12
 READY: Final = b"r"
 END: Final = b"Q"
 """Sent instead of a job when there are no more jobs."""
@@ -36,7 +36,7 @@ _HEAD: Final = struct.Struct(">cI")
 _job = msgspec.msgpack.Decoder(tuple[Plan, Options]).decode
 
 
-class _Trunk:
+class _Checkpoint:
     """The parent's handle on a process that is stopped at a given step of the undisturbed run. Each job makes it fork a
     run that continues from that step.
     """
@@ -48,8 +48,8 @@ class _Trunk:
         self.ready = os.read(ready_pipe, 1) == READY
 
     def run(self, raw: bytes) -> bool:
-        """Makes the trunk fork a process that carries out the run and sends the result. Returns False if that was not
-        possible.
+        """Makes the checkpoint fork a process that carries out the run and sends the result. Returns False if that was
+        not possible.
         """
         try:
             write(self.jobs, b"J", raw)
@@ -63,8 +63,8 @@ class _Trunk:
         os.waitpid(self.pid, 0)
 
 
-class _Grow(Exception):
-    """Raised in a newly forked process that is about to become a trunk."""
+class _BecomeCheckpoint(Exception):
+    """Raised in a newly forked process that is about to become a checkpoint."""
 
     def __init__(self, plan: Plan, options: Options) -> None:
         super().__init__()
@@ -78,12 +78,12 @@ class ForkServer:
         self._setup = setup
         self._jobs = jobs
         self._results = results
-        self._trunks: dict[tuple[int, int], _Trunk] = {}
+        self._checkpoints: dict[tuple[int, int], _Checkpoint] = {}
         self._can_branch = True
         self._goal = 0
-        """The step at which this process becomes a trunk; 0 if it does not."""
-        self._teller: int | None = None
-        """The file descriptor on which a trunk reports that it is ready for a job; None in other processes."""
+        """The step at which this process becomes a checkpoint; 0 if it does not."""
+        self._ready_fd: int | None = None
+        """The file descriptor on which a checkpoint reports that it is ready for a job; None in other processes."""
 
     def live(self) -> NoReturn:
         code = 1
@@ -116,16 +116,16 @@ class ForkServer:
         while True:
             kind, raw = read(self._jobs)
             if not kind or kind == END:
-                for child in self._trunks.values():
+                for child in self._checkpoints.values():
                     child.close()
                 os._exit(0)
             job = _job(raw)
-            if job[1].since and self._teller is None:
+            if job[1].since and self._ready_fd is None:
                 try:
-                    trunk = self._trunk(job)
-                except _Grow as grow:
+                    checkpoint = self._checkpoint(job)
+                except _BecomeCheckpoint as grow:
                     return self._begin(grow.job, loop, task)
-                if trunk is not None and trunk.run(raw):
+                if checkpoint is not None and checkpoint.run(raw):
                     continue
             pid = fork()
             if pid == 0:
@@ -137,8 +137,8 @@ class ForkServer:
                 why = f"it took more than {PATIENCE} s of CPU time" if late else f"signal {died}"
                 finding = Finding("hang", "process", f"the run was killed: {why}")
                 write(self._results, b"R", encode(Result(findings=[finding])))
-            if self._teller is not None:
-                os.write(self._teller, READY)
+            if self._ready_fd is not None:
+                os.write(self._ready_fd, READY)
 
     def _begin(self, job: Job, loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any] | None) -> Job:
         """Prepares a newly forked process for its own run: gives the loop its own selector and pipe, and the process a
@@ -152,46 +152,48 @@ class ForkServer:
         _limit(PATIENCE)
         return job
 
-    def _trunk(self, job: Job) -> _Trunk | None:
-        """A trunk at the step at which the job's run first differs from the undisturbed one, or at an earlier step;
-        None if there can't be one.
+    def _checkpoint(self, job: Job) -> _Checkpoint | None:
+        """A checkpoint at the step at which the job's run first differs from the undisturbed one, or at an earlier
+        step; None if there can't be one.
         """
         plan, options = job
-        step = min(options.since, MOST_TRUNKS)
-        existing = self._trunks.get((plan.seed, step))
+        step = min(options.since, MOST_CHECKPOINTS)
+        existing = self._checkpoints.get((plan.seed, step))
         if existing is not None:
             return existing if existing.ready else None
-        if not self._can_branch or len(self._trunks) >= MOST_TRUNKS:
+        if not self._can_branch or len(self._checkpoints) >= MOST_CHECKPOINTS:
             return None
         jobs_in, jobs_out = os.pipe()
         ready_pipe, ready_end = os.pipe()
         pid = fork()
         if pid == 0:
-            for other in self._trunks.values():
+            for other in self._checkpoints.values():
                 os.close(other.jobs)
-            self._trunks = {}
+            self._checkpoints = {}
             os.close(jobs_out)
             os.close(ready_pipe)
-            self._jobs, self._teller, self._goal = jobs_in, ready_end, step
-            raise _Grow(Plan(seed=plan.seed), msgspec.structs.replace(options, since=0, trace=False, patient=False))
+            self._jobs, self._ready_fd, self._goal = jobs_in, ready_end, step
+            raise _BecomeCheckpoint(
+                Plan(seed=plan.seed), msgspec.structs.replace(options, since=0, trace=False, patient=False)
+            )
         os.close(jobs_in)
         os.close(ready_end)
-        trunk = self._trunks[plan.seed, step] = _Trunk(pid, jobs_out, ready_pipe)
-        self._can_branch = trunk.ready
-        return trunk if trunk.ready else None
+        checkpoint = self._checkpoints[plan.seed, step] = _Checkpoint(pid, jobs_out, ready_pipe)
+        self._can_branch = checkpoint.ready
+        return checkpoint if checkpoint.ready else None
 
     def _branch(self, step: int) -> Job | None:
-        """Called at the start of every step: in a trunk that has reached its goal it returns once for every job, each
-        time in a new process.
+        """Called at the start of every step: in a checkpoint that has reached its goal it returns once for every job,
+        each time in a new process.
         """
         if not self._goal or step < self._goal:
             return None
         if threading.active_count() > 1:  # they would not be there in a process that is forked now
             os._exit(0)
-        assert self._teller is not None
+        assert self._ready_fd is not None
         _limit(0)
         self._goal = 0
-        os.write(self._teller, READY)
+        os.write(self._ready_fd, READY)
         return self._choose()
 
 

@@ -19,12 +19,12 @@ class Waits(Protocol):
     """The waits of a run, in virtual or in real time.
 
     ``reach`` waits until nothing is left to do, at most the given number of seconds, counted from the call and again
-    from the end of each fault that lasts for a time. ``hurry`` waits no longer than the fault allows. ``holds`` says
-    whether a condition comes true within some seconds.
+    from the end of each fault that lasts for a time. ``wait_for_writes`` waits no longer than the
+    fault allows. ``holds`` says whether a condition comes true within some seconds.
     """
 
     async def reach(self, patience: float) -> None: ...
-    async def hurry(self, fault: Fault, patience: float) -> None: ...
+    async def wait_for_writes(self, fault: Fault, patience: float) -> None: ...
     async def holds(self, condition: Callable[[], Awaitable[bool]], within: float) -> bool: ...
 
 
@@ -137,7 +137,7 @@ class Steps:
         world = self._world
         early = world.early(self.number)
         if early is not None and not world.options.patient:
-            await world.quiescence.hurry(early, patience)
+            await world.quiescence.wait_for_writes(early, patience)
         else:
             await world.quiescence.reach(patience)
             await self.over_steps(patience)

@@ -83,7 +83,7 @@ class UserTransport:
             before = self._stored(operation) if operation is not None else None
             answer = await world.handle(request)
             if world.trace.details and operation is not None and world.history.revision != revision:
-                self._tell_change(place, operation.verb)
+                self._trace_change(place, operation.verb)
             if answer.status < 300 and world.remote_cluster is not None:
                 await world.remote_cluster.mirror(request)
             if operation is not None and answer.status < 300 and isinstance(answer.body, bytes):
@@ -91,7 +91,7 @@ class UserTransport:
             return answer
         return await world.handle(request)
 
-    def _tell_change(self, place: int, verb: str) -> None:
+    def _trace_change(self, place: int, verb: str) -> None:
         """Adds to a line of the trace what the newest write, which it is about, has changed."""
         world = self._world
         entry = world.history.by_revision.get(world.history.revision)

@@ -103,11 +103,11 @@ class WriteHandler:
 
         async def arrive() -> None:
             AUTHOR.set(process.actor)
-            self._world.monitor.excusing = True  # its sender has made another attempt since
+            self._world.monitor.is_uncounted = True  # its sender has made another attempt since
             try:
                 answer = await self._world.handle(request)
             finally:
-                self._world.monitor.excusing = False
+                self._world.monitor.is_uncounted = False
             self._world.trace.add(
                 "server", "server", "late", f"a late {request.method} {request.path}: {answer.status}"
             )

@@ -31,8 +31,8 @@ def find_first_difference(left: Result, right: Result) -> list[Finding]:
     """
     if left.digest == right.digest:
         return []
-    blamed = sorted(right.environment.items())
-    lines = "".join(f"\n    {place} {use}" for place, use in blamed)
+    uses = sorted(right.environment.items())
+    lines = "".join(f"\n    {place} {use}" for place, use in uses)
     for ours, theirs in zip(left.trace, right.trace, strict=False):
         if ours != theirs:
             place = ours.place or theirs.place
@@ -60,16 +60,16 @@ def audit_nondeterminism(places: dict[str, str]) -> Iterator[None]:
     times often have no smaller unit.
     """
     random.seed()
-    slept = False
+    has_slept = False
 
     def on_c_call(frame: FrameType, function: Any) -> None:
-        nonlocal slept
+        nonlocal has_slept
         name = getattr(function, "__name__", "")
         if name in _CLOCKS and _is_clock(getattr(function, "__self__", None)):
             if is_users(frame):
                 places.setdefault(_place_of(frame), f"reads the real clock ({name})")
-            if not slept and not frame.f_code.co_filename.startswith(_OWN_CLOCKS):
-                slept = True
+            if not has_slept and not frame.f_code.co_filename.startswith(_OWN_CLOCKS):
+                has_slept = True
                 time.sleep(1.01)
         elif name in _CHANCE and is_users(frame) and _is_global(getattr(function, "__self__", None)):
             places.setdefault(_place_of(frame), f"uses randomness ({name})")

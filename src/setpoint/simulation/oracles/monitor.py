@@ -102,13 +102,13 @@ class Monitor:
         """The objects with generated names that controllers have deleted in this step and not yet replaced."""
         self._replaced: Counter[str] = Counter()
         self._broken: set[str] = set()
-        self._excused: set[str] = set()
+        self._uncounted: set[str] = set()
         self._users: set[str] = set()
         self._authors: dict[str, tuple[str, str]] = {}
         """For each object, the author of its last change, and the line of the user's code (see `_author_of`)."""
         self._made_for: dict[str, str] = {}
         """For each object that a reconcile created, the uid of the object that was reconciled."""
-        self.excusing = False
+        self.is_uncounted = False
         """Whether objects are being created because of a fault. Such objects, and their deletions, are not counted."""
         self._objects = Objects(world.history)
         self._last: Entry | None = None
@@ -116,7 +116,7 @@ class Monitor:
         self._catch_up: Callable[[], None] | None = None
         self._caught_up = -1
         """The step in which faults were ended because objects were made for an owner that is gone."""
-        self._travelled = False
+        self._had_old_lists = False
 
     def report(self, oracle: str, subject: str, message: str, **more: Any) -> None:
         """Adds a finding, unless the oracle is switched off or has already reported the same finding."""
@@ -155,28 +155,28 @@ class Monitor:
             self.provided.add(subject)
         if entry.lane != "user" and entry.collection not in UNCOUNTED:
             if entry.type == "ADDED":
-                if entry.orphan or self.excusing or self._is_for_the_excused(entry) or self._is_for_the_gone():
-                    self._excused.add(entry.uid)
+                if entry.orphan or self.is_uncounted or self._is_for_uncounted(entry) or self._is_for_deleted():
+                    self._uncounted.add(entry.uid)
                 else:
                     self.created[subject] += 1
-            elif entry.type == "DELETED" and entry.uid not in self._excused:
+            elif entry.type == "DELETED" and entry.uid not in self._uncounted:
                 self.deleted[subject] += 1
                 self.controller_deletions.setdefault(entry.step, Counter())[subject] += 1
                 self._check_desired(entry, subject)
         if entry.lane == "controller":
             self._controller_changed(entry, subject)
 
-    def _is_for_the_gone(self) -> bool:
+    def _is_for_deleted(self) -> bool:
         """Whether the running reconcile is for an object that no longer exists; False outside reconciles."""
         context = current.get()
         return context is not None and context.object.uid not in self._world.history.alive
 
-    def _is_for_the_excused(self, entry: Entry) -> bool:
+    def _is_for_uncounted(self, entry: Entry) -> bool:
         """Whether the object was made for one that is not counted, as its child or (the volume of a claim) by name."""
-        if not self._excused:
+        if not self._uncounted:
             return False
         owners = {owner.uid for owner in sketch(entry.value).metadata.owner_references or ()}
-        return bool(owners & self._excused) or any(uid in entry.name for uid in self._excused)
+        return bool(owners & self._uncounted) or any(uid in entry.name for uid in self._uncounted)
 
     def _check_desired(self, entry: Entry, subject: str) -> None:
         """Counts the deletion in ``wrong_deletions`` if a process that began with old lists may be its cause, and the
@@ -184,7 +184,7 @@ class Monitor:
         """
         rests = self._world.expected_counts
         expected = self._world.options.expected_deletions.get(entry.step, {}).get(subject, 0)
-        if not self._travelled or not rests or self.controller_deletions[entry.step][subject] <= expected:
+        if not self._had_old_lists or not rests or self.controller_deletions[entry.step][subject] <= expected:
             return
         step = min(entry.step, len(rests) - 1)
         before, after = rests[max(step - 1, 0)].get(subject, 0), rests[step].get(subject, 0)
@@ -193,25 +193,25 @@ class Monitor:
         if here < least and entry.collection not in REPLACEABLE:
             self.wrong_deletions[subject] += 1
 
-    def begin_travel(self, catch_up: Callable[[], None]) -> None:
-        """Begins the phase, until `end_travel`, in which new processes see an older state. In this phase, reconciles
+    def begin_old_lists(self, catch_up: Callable[[], None]) -> None:
+        """Begins the phase, until `end_old_lists`, in which new processes see an older state. In this phase, reconciles
         for objects that no longer exist must not remove anything that the external systems have now.
 
         The first hot loop in this phase is not reported. Instead, ``catch_up`` is called, which shows the processes the
         current state.
         """
-        self._travelled = True
+        self._had_old_lists = True
         self._catch_up = catch_up
         self._outside = {external.name: _leaves(to_plain(external.state())) for external in self._world.setup.externals}
 
-    def end_travel(self) -> None:
+    def end_old_lists(self) -> None:
         self._outside = {}
         self._catch_up = None
 
     def check_externals(self) -> None:
         """Judges the state of the external systems after a call to one of them."""
         self.check_predicates()
-        lives = not self._is_for_the_gone()
+        lives = not self._is_for_deleted()
         for external in self._world.setup.externals if self._outside else ():
             leaves = self._outside[external.name]
             missing = leaves - _leaves(to_plain(external.state()))
@@ -249,7 +249,7 @@ class Monitor:
             catch_up, self._catch_up = self._catch_up, None
             catch_up()
             return
-        if circles and (entry.orphan or self._is_for_the_gone()):
+        if circles and (entry.orphan or self._is_for_deleted()):
             if self._world.catch_up():
                 self._caught_up = entry.step
             if self._caught_up == entry.step:  # a client that has to list again takes a second or two to do so
@@ -317,7 +317,7 @@ class Monitor:
 
     def check_predicates(self) -> None:
         """Judges the current objects by the user's `always` and `never` predicates."""
-        if self._travelled and self._last is not None and self._last.type != "DELETED":
+        if self._had_old_lists and self._last is not None and self._last.type != "DELETED":
             return  # on an old view much is made that has to go again
         for predicate in self._world.setup.predicates:
             if predicate.mode == "eventually" or predicate.why in self._broken:

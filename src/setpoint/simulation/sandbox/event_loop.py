@@ -46,7 +46,7 @@ class SimulationLoop(VirtualTimeLoop):
 
     def __init__(self) -> None:
         super().__init__(max_turns=NEVER_TURNS)
-        self._graveyard: list[Any] = []
+        self._retained: list[Any] = []
         self._turns_of_threads = ThreadScheduler()
         self.started_tasks: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
         """The tasks that the user's code started in reconciles, each with its actor and its line of code."""
@@ -67,7 +67,7 @@ class SimulationLoop(VirtualTimeLoop):
         if actor is None or actor.state == "running":
             self._ready.append(handle)  # as asyncio does, by way of two more methods
         else:
-            (actor.parked if actor.state == "paused" else self._graveyard).append(handle)
+            (actor.parked if actor.state == "paused" else self._retained).append(handle)
         return handle
 
     def create_task(  # type: ignore[override]
@@ -125,12 +125,12 @@ class SimulationLoop(VirtualTimeLoop):
         """Ends the actor as SIGKILL ends a process."""
         actor.state = "dead"
         # Tasks without references are closed by Python, and closing runs their finally blocks.
-        self._graveyard.extend(asyncio.all_tasks(self))
-        self._graveyard.extend(actor.parked)
-        self._graveyard.extend(actor.timers)
+        self._retained.extend(asyncio.all_tasks(self))
+        self._retained.extend(actor.parked)
+        self._retained.extend(actor.timers)
         for handle in [*self._ready, *self._scheduled]:
             if _belongs(handle, actor):
-                self._graveyard.append((handle._callback, handle._args))  # type: ignore[attr-defined]
+                self._retained.append((handle._callback, handle._args))  # type: ignore[attr-defined]
                 handle.cancel()
 
     def pause(self, actor: Actor) -> None:

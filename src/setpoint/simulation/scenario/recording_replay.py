@@ -176,8 +176,8 @@ class Recording:
                 f"{', '.join(sorted(watched))}: record these kinds"
             )
         owners = {(controller.resource.group, controller.resource.kind) for controller in controllers}
-        played = _Played(owners, {*mine, *(controller.name for controller in controllers)})
-        changes = [change for change in self.changes if played.wants(change)]
+        selection = _Selection(owners, {*mine, *(controller.name for controller in controllers)})
+        changes = [change for change in self.changes if selection.wants(change)]
         if not changes:
             raise RecordingError(f"{self.path}: the recording has no changes by other users or programs")
         rests = _rests(changes)
@@ -199,7 +199,7 @@ class Recording:
         return recorded
 
 
-class _Played:
+class _Selection:
     """Decides which recorded changes the scenario repeats: those of other users and programs, but not those of the
     controllers under test or of the programs that every cluster has.
     """
@@ -207,25 +207,25 @@ class _Played:
     def __init__(self, owners: set[tuple[str, str]], mine: set[str]) -> None:
         self._owners = owners
         self._mine = mine
-        self._played: dict[tuple[str, str], Any] = {}
+        self._desired_states: dict[tuple[str, str], Any] = {}
 
     def wants(self, change: Recorded) -> bool:
         place = change.collection, change.key
         if (change.collection, change.key.rpartition("/")[2]) in _EVERYWHERE:
             return False
         if change.type == "DELETED":
-            return self._played.pop(place, None) is not None
+            return self._desired_states.pop(place, None) is not None
         if self._is_made(change.metadata.get("ownerReferences") or ()):
             return False
         manager, subresource = change.author
         desired = _desired(change.object, with_status=not self._is_own(change))
-        if place in self._played:
-            before, self._played[place] = self._played[place], desired
+        if place in self._desired_states:
+            before, self._desired_states[place] = self._desired_states[place], desired
             theirs = manager in self._mine or (subresource == "status" and manager in _CLUSTERS_OWN)
             return desired != before and not theirs
         if change.maker in self._mine | _CLUSTERS_OWN and not self._is_own(change):
             return False
-        self._played[place] = desired
+        self._desired_states[place] = desired
         return True
 
     def _is_own(self, change: Recorded) -> bool:

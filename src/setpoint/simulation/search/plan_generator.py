@@ -19,7 +19,7 @@ FROZEN: Final = 1000.0
 """The length in seconds of a fault during which another process takes over (see ``LEASE`` in ``process.py``)."""
 SHUFFLES: Final = 3
 """The number of runs in which everything without a guaranteed order comes in a random order."""
-TRAVELS: Final = 150
+MAX_RESTARTS: Final = 150
 """The maximum number of restarts, among the single faults, after which a process first lists an older state."""
 LATE: Final = 0.2
 """The share of the other single faults that is tried before the first restart after which a process lists an older
@@ -82,7 +82,7 @@ class PlanGenerator:
         """
         families = [
             self._whole(), self._crashes(), self._steps_off(), self._requests(), self._lags(), self._external(),
-            self._travels(),
+            self._restarts_on_old_lists(),
         ]  # fmt: skip
         wanted = [[fault for fault in family if self._is_wanted(fault)] for family in families]
         # In turns, each family at its own pace: a budget that does not suffice for all leaves none out. Only servers
@@ -179,10 +179,10 @@ class PlanGenerator:
             yield fault("slow-answer", point.name, until="step")
             yield fault("lost-answer", point.name)
 
-    def _travels(self) -> list[Fault]:
+    def _restarts_on_old_lists(self) -> list[Fault]:
         """Restarts at the ends of steps, after which the process first lists an older state: of a kind that a
         controller reconciles (alone, and together with all other kinds), or of another kind that the controllers read.
-        There are at most `TRAVELS` of them; if there could be more, the seed chooses some of both sorts.
+        There are at most `MAX_RESTARTS` of them; if there could be more, the seed chooses some of both sorts.
         """
         primaries, others = [], []
         for step in range(self._steps - 1, 0, -1):
@@ -198,8 +198,8 @@ class PlanGenerator:
                 else:
                     others.append(fault("restart", at, behind=point.name))
         random = Random(self._seed)
-        restarts = _thinned(primaries, 2 * TRAVELS // 3, random)
-        return restarts + _thinned(others, TRAVELS - len(restarts), random)
+        restarts = _sample(primaries, 2 * MAX_RESTARTS // 3, random)
+        return restarts + _sample(others, MAX_RESTARTS - len(restarts), random)
 
     def _lags(self) -> Iterator[Fault]:
         for point in self._changes:
@@ -260,7 +260,7 @@ class PlanGenerator:
                 yield Plan(tuple(ordered), seed=self._seed)  # with another one uids would be others
 
 
-def _thinned(faults: list[Fault], most: int, random: Random) -> list[Fault]:
+def _sample(faults: list[Fault], most: int, random: Random) -> list[Fault]:
     """At most ``most`` of the faults, in their original order."""
     if len(faults) <= most:
         return faults

@@ -90,7 +90,7 @@ class Search:
         if not counterexamples:
             return None
         self.report.ended = FOUND
-        calm = {
+        without_faults = {
             finding.subject
             for counterexample in counterexamples
             if not counterexample.plan.faults
@@ -99,7 +99,7 @@ class Search:
 
         def order(counterexample: Counterexample) -> tuple[bool, int]:
             """Those first that are not about what goes wrong without any fault, too: that is the same cause."""
-            repeats = any(finding.subject in calm for finding in counterexample.findings)
+            repeats = any(finding.subject in without_faults for finding in counterexample.findings)
             return bool(counterexample.plan.faults) and repeats, rank_of(counterexample.findings[0])
 
         likeliest, *others = sorted(counterexamples, key=order)
@@ -146,10 +146,10 @@ class Search:
         """
         with self._runs:
             baseline = self._reference().baseline
-            calm = Confirmed(Plan(seed=self._seed), baseline.findings, baseline)
+            without_faults = Confirmed(Plan(seed=self._seed), baseline.findings, baseline)
             confirmed = self._runs.replay(plan, debug=debug) if plan.faults else None
             # If nothing comes of the faults, all may not be well without them.
-            confirmed = confirmed or (calm if baseline.findings else None)
+            confirmed = confirmed or (without_faults if baseline.findings else None)
             return None if confirmed is None else self._counterexample(confirmed)
 
     def _reference(self) -> Reference:
@@ -182,7 +182,7 @@ class Search:
                 remaining = BATCH if remaining is None else min(remaining, BATCH)
 
             def next_plans(batch: list[Plan] = batch, remaining: int | None = remaining) -> Iterator[Plan]:
-                while not self._spent() and (remaining is None or len(batch) < remaining):
+                while not self._is_over_budget() and (remaining is None or len(batch) < remaining):
                     plan = next(source, None)
                     if plan is None:
                         return
@@ -264,7 +264,7 @@ class Search:
         self.report.runs = self._runs.count
         self.report.seconds = time.monotonic() - self._began
 
-    def _spent(self) -> bool:
+    def _is_over_budget(self) -> bool:
         budget = self._budget
         if self._last_run and self._runs.count >= self._last_run:
             return True

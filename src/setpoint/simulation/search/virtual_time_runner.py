@@ -93,10 +93,10 @@ class VirtualTimeRunner:
         return self._references[stop]
 
     def _make_reference(self, stop: int) -> Reference:
-        baseline, *others, again = self._calm(stop)
+        baseline, *others, again = self._run_without_faults(stop)
         if not stop and (forms := find_name_patterns([baseline, *others])):
             self._forms = forms  # with them, the objects of such names are compared as those of generated names are
-            baseline, *others, again = self._calm(stop)
+            baseline, *others, again = self._run_without_faults(stop)
         reference = Reference(baseline, others, self.ignore, self.off, self._logs)
         if stop:
             reference.follow(self._references[0])
@@ -116,7 +116,7 @@ class VirtualTimeRunner:
         baseline.findings = [finding for finding in findings if finding.oracle not in self.off]
         return reference
 
-    def _calm(self, stop: int) -> list[Result]:
+    def _run_without_faults(self, stop: int) -> list[Result]:
         """The results of the runs without faults: an ordinary one, one at another time and with another seed, one with
         slow users, and the first one again.
         """

@@ -69,13 +69,13 @@ class Operation:
         elif verb == "patch" and request.headers.get("content-type", "").startswith("application/apply-patch"):
             verb = "apply"
         if request.body and verb not in READS:
-            label, careful, name = _look_into(request.body, verb, path.namespace, name)
+            label, careful, name = _parse_body(request.body, verb, path.namespace, name)
         if not label:
             label = label_of(path.namespace, name, "") if name else path.namespace
         return cls(verb, collection, path.namespace, name, label, path.subresource, careful)
 
 
-def _look_into(raw: bytes, verb: str, namespace: str, name: str) -> tuple[str, bool, str]:
+def _parse_body(raw: bytes, verb: str, namespace: str, name: str) -> tuple[str, bool, str]:
     try:
         if raw[:1] == b"[":  # a JSON patch guards itself with tests, if it does
             return "", b'"test"' in raw, name

@@ -67,7 +67,7 @@ class Quiescence:
             due.append(max(timer, now) if timer is not None else now + _STEP)
         return min(due, default=None)
 
-    async def hurry(self, fault: Fault, patience: float) -> None:
+    async def wait_for_writes(self, fault: Fault, patience: float) -> None:
         """Waits only until the controllers have made the number of writes after which the fault makes the user go on,
         and no longer than `reach` would: what the controllers wait for may come only after the user has gone on.
         """

@@ -16,7 +16,7 @@ from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.scenario.simulation_options import Setup
 from setpoint.simulation.trace.history import History
 from setpoint.testing.clusters import PATIENCE, Cluster
-from setpoint.testing.failure_reports import NotSettled, restless_keys
+from setpoint.testing.failure_reports import NotSettled, unsettled_keys
 
 K = TypeVar("K", bound=Object)
 FOREVER: Final = 1e9
@@ -123,9 +123,9 @@ class SimulatedCluster(SteppedCluster):
         """
         await self._steps.end_step(patience)
         if not failing and not self._world.plan.faults:
-            restless = [line for running in self._running() for line in restless_keys(running)]
-            if restless:
-                raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(restless))
+            unsettled = [line for running in self._running() for line in unsettled_keys(running)]
+            if unsettled:
+                raise NotSettled(f"not settled after {patience:g} s:\n  " + "\n  ".join(unsettled))
 
 
 async def _is_true(condition: Callable[[], bool | Awaitable[bool]]) -> bool:

@@ -101,11 +101,11 @@ class StepFaults:
         def catch_up() -> None:
             supervisor.catch_up(behind)
 
-        world.monitor.begin_travel(catch_up)
+        world.monitor.begin_old_lists(catch_up)
         await world.quiescence.reach(patience)
         catch_up()
         await world.quiescence.reach(patience)
-        world.monitor.end_travel()
+        world.monitor.end_old_lists()
 
     def before_step(self, step: int) -> None:
         """Begins the faults that strike before the user's actions in this step. Each lasts for its ``seconds`` or,

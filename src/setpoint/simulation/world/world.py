@@ -188,7 +188,7 @@ class World:
                 report_logged_exceptions(self.monitor.report_exception),
                 isolated(isolation),
             ):
-                self._main = asyncio.get_running_loop().create_task(self._story(), name="scenario")
+                self._main = asyncio.get_running_loop().create_task(self._run_scenario(), name="scenario")
                 await asyncio.wait((self._main,))
             if not self._main.cancelled() and (problem := self._main.exception()) is not None:
                 raise problem
@@ -201,7 +201,7 @@ class World:
         result.seconds = time.process_time() - self._began
         return result
 
-    async def _story(self) -> None:
+    async def _run_scenario(self) -> None:
         steps, setup = self.steps, self.setup
         self.step_faults.begin()
         self.supervisor.start_all()
@@ -381,8 +381,8 @@ class World:
         outside = {
             external.name: self.entries.in_order(external.name, external.state()) for external in self.setup.externals
         }
-        near, *others = self.cluster_states
-        state = near.snapshot(outside)
+        first, *others = self.cluster_states
+        state = first.snapshot(outside)
         for cluster_state in others:
             state |= cluster_state.snapshot()
         return self.random_values.by_use(state)
