@@ -47,9 +47,9 @@ def newest_python() -> Path | None:
     """The newest CPython that is newer than this one: on the path, or among pyenv's."""
     versions: dict[tuple[int, ...], Path] = {}
     for path in _pythons():
-        ran = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-        version = re.fullmatch(r"Python (\d+)\.(\d+)\.(\d+)", ran.stdout.strip())
-        if ran.returncode == 0 and version is not None:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+        version = re.fullmatch(r"Python (\d+)\.(\d+)\.(\d+)", done.stdout.strip())
+        if done.returncode == 0 and version is not None:
             versions[tuple(map(int, version.groups()))] = path
     newest = max(versions, default=(0,))
     return versions[newest] if newest[:2] > sys.version_info[:2] else None

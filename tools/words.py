@@ -93,7 +93,8 @@ _FLAGS = frozenset(
 )
 """The words that are adjectives, too, so that a boolean may have them as its name."""
 
-_CAME = _FLAGS | {"came", "did", "each", "got", "one", "said", "saw", "there", "went", "what", "where", "who", "wrote"}
+_CAME = _FLAGS | {"beaten", "came", "did", "died", "each", "got", "led", "one", "ran", "said", "saw", "slept", "spun"}
+_CAME |= {"there", "went", "what", "where", "who", "woke", "woken", "wrote"}
 
 UPSTREAM = ("must be no value when `operator` is",)
 """Words of API servers that are kept verbatim because clients compare them; they are not checked."""

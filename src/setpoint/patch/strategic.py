@@ -82,8 +82,8 @@ def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, 
         if name.startswith(_DELETE):
             current = result.get(name[len(_DELETE) :])
             if isinstance(current, list) and isinstance(value, list):
-                doomed = _places(value, "")
-                result[name[len(_DELETE) :]] = [item for item in current if token(item) not in doomed]
+                deletions = _places(value, "")
+                result[name[len(_DELETE) :]] = [item for item in current if token(item) not in deletions]
             continue
         _merge_field(_child(schema, name), name, value, result)
     return result
@@ -204,7 +204,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[A
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """Carries out the ``$patch`` directives among a list's items; returns the items that remain to be merged."""
     rest: list[Any] = []
-    doomed: set[Hashable] = set()
+    deletions: set[Hashable] = set()
     replace = False
     for item in patch:
         if not isinstance(item, dict):
@@ -212,7 +212,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
         if _DIRECTIVE not in item:
             rest.append(item)
         elif item[_DIRECTIVE] == "delete":
-            doomed.add(token(_key_of(item, key)))
+            deletions.add(token(_key_of(item, key)))
         elif item[_DIRECTIVE] == "replace":
             replace = True
         elif item[_DIRECTIVE] == "merge":
@@ -220,8 +220,8 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
         else:
             text = f"unknown patch type: {go_text(item[_DIRECTIVE])} in map: {go_text(item)}"
             raise StrategicPatchError(text)
-    if doomed:
-        original = [other for other in original if token(_key_of(other, key)) not in doomed]
+    if deletions:
+        original = [other for other in original if token(_key_of(other, key)) not in deletions]
     return (rest, []) if replace else (original, rest)
 
 
@@ -348,8 +348,8 @@ def _diff_lists(
         inner = _diff_maps(element, before[position], item, retain)
         if inner:
             changes.append({**inner, key: item[key]})
-    doomed = sorted((item[key] for item in before if _position(has, item, key) < 0), key=str)
-    changes += [{_DIRECTIVE: "delete", key: value} for value in doomed]
+    deletions = sorted((item[key] for item in before if _position(has, item, key) < 0), key=str)
+    changes += [{_DIRECTIVE: "delete", key: value} for value in deletions]
     if changes:
         patch[name] = changes
     if after:

@@ -46,6 +46,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         "_closing",
         "_context",
         "_incoming",
+        "_is_established",
         "_limit",
         "_loop",
         "_outgoing",
@@ -53,7 +54,6 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         "_protocol",
         "_pumping",
         "_scratch",
-        "_shaken",
         "_timer",
         "_tls",
         "_transport",
@@ -76,7 +76,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self._timer = self._loop.call_later(handshake_timeout, self.abort)
         self._begun = False
-        self._shaken = False
+        self._is_established = False
         self._closing = False
         self._paused = False
         self._pumping = False
@@ -94,7 +94,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         self._timer.cancel()
         if self._limit is not None:
             self._limit.close(self)
-        if self._shaken:
+        if self._is_established:
             self._protocol.connection_lost(exc)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -113,11 +113,11 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         self._tls = self._context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     def pause_writing(self) -> None:
-        if self._shaken:
+        if self._is_established:
             self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        if self._shaken:
+        if self._is_established:
             self._protocol.resume_writing()
 
     # -- called by the protocol ----------------------------------------------------------------------------------------
@@ -191,14 +191,14 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
         try:
             if self._closing:
                 self._leave()
-            elif self._shaken or self._shake():
+            elif self._is_established or self._handshake():
                 self._read()
         except ssl.SSLError as problem:
             self._fail(problem)
         finally:
             self._pumping = False
 
-    def _shake(self) -> bool:
+    def _handshake(self) -> bool:
         """Continues the handshake; returns whether it is complete."""
         try:
             self._tls.do_handshake()
@@ -207,7 +207,7 @@ class TlsConnection(asyncio.Transport, asyncio.BufferedProtocol):
             return False
         self._flush()
         self._timer.cancel()
-        self._shaken = True
+        self._is_established = True
         self._protocol.connection_made(self)
         return True
 

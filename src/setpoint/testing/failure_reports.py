@@ -38,7 +38,7 @@ def unsettled_keys(running: RunningController[Any]) -> Iterator[str]:
         yield f"{running.name}: the reconcile of {work.key} has not ended after {age}:{stack}"
     for key in sorted(running.queue.states()):
         slow = running.activity.hot_loops.slowed.get(key)
-        if slow is not None and slow.spins:
+        if slow is not None and slow.requeues:
             yield (
                 f"{running.name}: {key} is in a loop: its reconciles ask to be called again at once, with after(0) to "
                 f"after({SOON}), and they change nothing"

@@ -70,12 +70,12 @@ class TrialWorker:
             SetupFailed: the run could not be made, because of an error in the framework itself.
         """
         kind, raw = read(self.incoming)
-        died = self._join()
+        signal_number = self._join()
         if kind == b"R":
             return decode(raw)
         if kind == b"P":
             raise ProgramError(raw.decode())
-        if died == signal.SIGALRM:
+        if signal_number == signal.SIGALRM:
             raise SetupFailed(f"a run did not end within {self._limit} s")
         raise SetupFailed(raw.decode(errors="replace") or "the process of a run has died")
 
@@ -100,15 +100,15 @@ class TrialWorker:
                 ended = os.waitpid(self._pid, 0)
                 break
             time.sleep(0.005)
-        died = os.WTERMSIG(ended[1]) if os.WIFSIGNALED(ended[1]) else 0
+        signal_number = os.WTERMSIG(ended[1]) if os.WIFSIGNALED(ended[1]) else 0
         group = self._folder / _GROUP
-        if died and group.exists():
+        if signal_number and group.exists():
             with suppress(ProcessLookupError):
                 os.killpg(int(group.read_text(encoding="utf-8")), signal.SIGKILL)
         os.close(self.incoming)
         shutil.rmtree(self._folder, ignore_errors=True)
         self.busy = False
-        return died
+        return signal_number
 
 
 def _live(world: RealTimeWorld, outgoing: int, parent: int) -> NoReturn:

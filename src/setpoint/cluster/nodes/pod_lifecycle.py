@@ -375,8 +375,8 @@ class PodLife:
         takes: dict[str, float] = {}
         for container in spec.containers:
             hook = container.lifecycle.pre_stop if container.lifecycle is not None else None
-            slept = float(hook.sleep.seconds) if hook is not None and hook.sleep is not None else 0.0
-            takes[container.name] = slept + (self._behaviours.of(container).stops or 0.0)
+            hook_seconds = float(hook.sleep.seconds) if hook is not None and hook.sleep is not None else 0.0
+            takes[container.name] = hook_seconds + (self._behaviours.of(container).stops or 0.0)
         total = max(takes.values(), default=0.0)
         for container in reversed(spec.init_containers):
             if container.restart_policy == "Always":

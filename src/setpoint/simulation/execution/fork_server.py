@@ -132,9 +132,9 @@ class ForkServer:
                 return self._begin(job, loop, task)
             _, status = os.waitpid(pid, 0)
             if os.WIFSIGNALED(status):
-                died = os.WTERMSIG(status)
-                late = died in (signal.SIGALRM, signal.SIGPROF)
-                why = f"it took more than {PATIENCE} s of CPU time" if late else f"signal {died}"
+                signal_number = os.WTERMSIG(status)
+                late = signal_number in (signal.SIGALRM, signal.SIGPROF)
+                why = f"it took more than {PATIENCE} s of CPU time" if late else f"signal {signal_number}"
                 finding = Finding("hang", "process", f"the run was killed: {why}")
                 write(self._results, b"R", encode(Result(findings=[finding])))
             if self._ready_fd is not None:
