@@ -34,7 +34,7 @@ MEMORIES: dict[str, Callable[[Any], int]] = {
     "the children without a cache": lambda run: len(run.memory.children._keys),
     "the suspect owners": lambda run: len(run.memory.suspects._suspects),
     "the counted changes": lambda run: len(run.activity.hot_loops._counts),
-    "the counted reconciles without a change": lambda run: len(run.activity.hot_loops._spins),
+    "the counted reconciles without a change": lambda run: len(run.activity.hot_loops._requeues),
     "the keys that are slowed down": lambda run: len(run.activity.hot_loops.slowed),
     "the expected echoes": lambda run: len(run.memory.echoes),
     "the objects taken over": lambda run: len(run.memory._taken_over),

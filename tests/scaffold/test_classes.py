@@ -295,7 +295,7 @@ def test_descriptions_are_those_of_the_definition(theirs: Any) -> None:
     [
         (
             {"apiVersion": "apiextensions.k8s.io/v1beta1"},
-            "is a CustomResourceDefinition of apiextensions.k8s.io/v1beta1",
+            "it is a CustomResourceDefinition of apiextensions.k8s.io/v1beta1",
         ),
         ({"spec": None}, "spec: Required value"),
     ],

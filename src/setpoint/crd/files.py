@@ -90,7 +90,7 @@ def checked_definition(definition: Mapping[str, Any]) -> Document:
         raise ValueError(f"a {_KIND} has no metadata.name")
     api_version, kind = definition.get("apiVersion"), definition.get("kind")
     if (api_version, kind) != (_API_VERSION, _KIND):
-        raise ValueError(f"{name} is a {kind} of {api_version}, not a {_KIND} of {_API_VERSION}")
+        raise ValueError(f"{name}: it is a {kind} of {api_version}, not a {_KIND} of {_API_VERSION}")
     spec: dict[str, Any] = {"spec": copy_json(definition.get("spec"))}
     drop_nulls(_schema(), spec)
     if problems := validate(_schema(), spec):
