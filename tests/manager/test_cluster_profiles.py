@@ -142,7 +142,7 @@ async def test_every_profile_with_a_known_access_provider_is_a_cluster(
             await profiles.write("two", accessProviders=[access("west", "unknown")])
             await advance(1)
             assert problems(caplog) == [
-                f"ClusterProfile default/two has the access providers unknown, and {providers} none of them"
+                f"ClusterProfile default/two has the access providers unknown, and {providers} has none of them"
             ]
             assert connect.servers == ["east", "west"], "the last usable access stays"
             await profiles.write("one", accessProviders=[access("west")])
