@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from tests.simulation.kinds import App, AppSpec
 
@@ -34,10 +35,19 @@ def state(app: dict[str, Any] | None = None, **objects: Any) -> Snapshot:
     return {**result, APP: [{"spec": {"image": "2"}, **(app or {})}]}
 
 
+PATH = "/apis/test.example.com/v1/namespaces/default/apps/one"
+
+
+def wished(app: str, other: str = "") -> str:
+    """What users ask for at the end of a step: an App and another object."""
+    objects = [(PATH, {"spec": app}), ("/api/v1/namespaces/default/secrets/other", {"data": other})]
+    return msgspec.json.encode(objects).decode()
+
+
 def accused(direct: Snapshot, way: Snapshot, *before: Snapshot, collected: tuple[str, ...] = ()) -> list[Finding]:
     rests = [{}, *before, way]
     baseline = Result(end=way, rest_states=rests, collected=list(collected))
-    baseline.desired_states = [str(n) for n in range(len(rests))]
+    baseline.desired_states = [wished(str(n)) for n in range(len(rests))]
     return compare_with_direct(baseline, Result(end=direct), Reference(baseline, []))
 
 
@@ -60,7 +70,7 @@ def test_what_was_there_before_and_is_again_as_it_was_is_no_trace_and_what_is_go
         alive = [{}, {}, {"nodes a": 1} if there else {}]
         before: dict[str, Any] = {"initial": {"nodes a": [node]}, "object_counts": alive}
         baseline = Result(
-            end=end, rest_states=[{}, {"nodes a": [tainted]}, end], desired_states=["1", "2", "3"], **before
+            end=end, rest_states=[{}, {"nodes a": [tainted]}, end], desired_states=[*map(wished, "123")], **before
         )
         return compare_with_direct(baseline, Result(end=direct, object_counts=alive), Reference(baseline, []))
 
@@ -99,7 +109,7 @@ def test_lists_of_what_happened_when_are_no_traces_and_lists_of_what_there_is_ar
 def test_a_fault_that_hides_a_wish_may_lead_to_the_other_colour() -> None:
     blue = state(deployments_one_blue={"spec": 1}, services_one=service("blue"))
     green = state(deployments_one_green={"spec": 1}, services_one=service("green"))
-    baseline = Result(end=green, rest_states=[{}, blue, green], desired_states=["", "1", "2"])
+    baseline = Result(end=green, rest_states=[{}, blue, green], desired_states=["", *map(wished, "12")])
     reference = Reference(baseline, [])
     hidden = Plan((fault("lag", "ADDED apps", until="step"),))
     assert reference.judge(hidden, Result(end=blue))
@@ -118,6 +128,19 @@ def test_counters_and_moments_are_no_traces() -> None:
     assert accused(of(), of(problem="no such image"), of())
 
 
+def test_a_counter_and_a_log_may_have_grown_with_the_last_change_of_their_object_before_another_one_changed() -> None:
+    def of(revision: int, *texts: str) -> Snapshot:
+        return state({"status": {"revision": revision, "history": [{"text": text, "at": "<time>"} for text in texts]}})
+
+    def accused_with(*wishes: str) -> list[Finding]:
+        rests = [{}, of(1, "a"), of(2, "b", "a"), of(2, "b", "a")]
+        baseline = Result(end=rests[-1], rest_states=rests, desired_states=["[]", *wishes])
+        return compare_with_direct(baseline, Result(end=of(1, "b")), Reference(baseline, []))
+
+    assert accused_with(wished("a"), wished("b"), wished("b", "changed")) == []
+    assert accused_with(wished("b"), wished("a"), wished("b")), "they have not grown with the last change"
+
+
 def test_what_a_user_made_may_go_with_its_new_owner() -> None:
     with_it, without = state(configmaps_free={"data": "x"}), state()
     assert accused(with_it, without, with_it)
@@ -127,7 +150,7 @@ def test_what_a_user_made_may_go_with_its_new_owner() -> None:
 def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> None:
     def accused_with(*provided: str) -> list[Finding]:
         way = {**state(), "storageclasses.storage.k8s.io standard": [{"provisioner": "hollow"}]}
-        baseline = Result(end=way, rest_states=[{}, way], desired_states=["", "1"], provided=list(provided))
+        baseline = Result(end=way, rest_states=[{}, way], desired_states=["", wished("1")], provided=list(provided))
         return compare_with_direct(baseline, Result(end=state()), Reference(baseline, []))
 
     assert accused_with("storageclasses.storage.k8s.io standard") == []
@@ -141,7 +164,7 @@ def job(name: str, *, ended: bool) -> Snapshot:
 
 def test_work_that_has_ended_under_an_earlier_wish_is_no_trace_and_is_told() -> None:
     def accused_with(ended: Snapshot, direct: Snapshot) -> tuple[list[Finding], Reference]:
-        baseline = Result(end=state() | ended, rest_states=[{}, state() | ended], desired_states=["", "1"])
+        baseline = Result(end=state() | ended, rest_states=[{}, state() | ended], desired_states=["", wished("1")])
         reference = Reference(baseline, [])
         return compare_with_direct(baseline, Result(end=state() | direct), reference), reference
 
@@ -158,7 +181,7 @@ def test_work_that_has_ended_under_an_earlier_wish_is_no_trace_and_is_told() -> 
 
 def test_work_that_has_ended_between_two_steps_with_the_same_wish_is_no_trace() -> None:
     def found(*rests: Snapshot) -> tuple[list[Finding], list[str]]:
-        baseline = Result(rest_states=[{}, *rests], desired_states=["", "1", "2", "1"])
+        baseline = Result(rest_states=[{}, *rests], desired_states=["", *map(wished, "121")])
         reference = Reference(baseline, [])
         return compare_steps(baseline, reference), reference.notes
 
@@ -175,7 +198,7 @@ def test_work_that_has_ended_between_two_steps_with_the_same_wish_is_no_trace() 
 
 def test_wishes_that_are_taken_back_are_compared_in_the_same_way() -> None:
     def found(*rests: Snapshot) -> list[Finding]:
-        baseline = Result(rest_states=list(rests), desired_states=["", "1", "2", "1", "1"][: len(rests)])
+        baseline = Result(rest_states=list(rests), desired_states=["", *map(wished, "1211")][: len(rests)])
         return compare_steps(baseline, Reference(baseline, []))
 
     old, new = state({"status": {"revision": 1}}), state({"status": {"revision": 2}})
@@ -238,7 +261,9 @@ def test_a_way_back_may_lead_to_other_numbers_of_an_external_system() -> None:
         cloud({"a": "vm-3", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a"),
     ]
     wishes = ["", "a b", "b", "a b"]
-    baseline = Result(rest_states=rests, desired_states=wishes, object_counts=[{} for _ in rests], end=rests[-1])
+    baseline = Result(
+        rest_states=rests, desired_states=[*map(wished, wishes)], object_counts=[{} for _ in rests], end=rests[-1]
+    )
     assert compare_steps(baseline, Reference(baseline, [])) == []
     baseline.rest_states[-1] = cloud({"a": "vm-2", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a")
     assert compare_steps(baseline, Reference(baseline, [])), "the status names the machine of another one"

@@ -18,7 +18,7 @@ from setpoint.simulation.comparison.name_equivalence import (
     split_words,
 )
 from setpoint.simulation.comparison.snapshot import TIME, Snapshot, add_unchanged, find_records
-from setpoint.simulation.scenario.desired_state import HELD
+from setpoint.simulation.scenario.desired_state import HELD, read_desired
 from setpoint.simulation.trace.result import Finding, Result
 
 if TYPE_CHECKING:
@@ -200,8 +200,9 @@ class _Traces:
         self._come_and_go = len({tuple(paths) for paths in baseline.desired_paths if paths}) > 1
         """Whether users' objects came at different times, so that each may have got what was left then."""
         desired = baseline.desired_states[step]
-        passed = zip(baseline.rest_states[:step], baseline.desired_states[:step], strict=True)
+        passed = [*zip(baseline.rest_states[:step], baseline.desired_states[:step], strict=True)]
         self._before = [rest for rest, earlier in passed if earlier != desired]
+        self._desired, self._passed = desired, passed
         self.harmless: frozenset[str] = frozenset()
         """The fields that hold times, counters, lists of what happened, or the sizes of volumes."""
         self.alternates = False
@@ -269,6 +270,15 @@ class _Traces:
         ]
         return bool(named) and not any(name in rest for rest in self._before for name in named)
 
+    def _earlier(self, subject: str) -> list[Snapshot]:
+        """The states at the ends of earlier steps with a different desired state: of the object itself, if users ask
+        for it, since the last change may be one of another object.
+        """
+        desired = read_desired(self._desired)
+        if subject not in desired:
+            return self._before
+        return [rest for rest, earlier in self._passed if read_desired(earlier).get(subject) != desired[subject]]
+
     def _counts(self, difference: Difference) -> bool:
         """Whether the difference is in a counter of changes: its number is larger than the expected one and than at the
         end of each earlier step with a different desired state. For an external system, it only has to be larger than
@@ -286,14 +296,16 @@ class _Traces:
             return False
         if not (str(difference.expected).isdecimal() and str(difference.actual).isdecimal()):
             return False
-        before = [int(value) for rest in self._before if str(value := _value(rest, difference)).isdecimal()]
+        rests = self._earlier(difference.subject)
+        before = [int(value) for rest in rests if str(value := _value(rest, difference)).isdecimal()]
         return bool(before) and max(before) < int(difference.actual) > int(difference.expected)
 
     def _is_log(self, difference: Difference, actual: Snapshot) -> bool:
         """Whether the difference is in a list of what happened when, to which the last change has added entries: all
         entries of such a list have times, and old entries may have been dropped.
         """
-        now, *before = (_value(rest, difference) for rest in (actual, *reversed(self._before)))
+        rests = self._earlier(difference.subject)
+        now, *before = (_value(rest, difference) for rest in (actual, *reversed(rests)))
         old = next((value for value in before if isinstance(value, list)), [])
         if not (difference.path.startswith("status.") and isinstance(now, list) and all(map(_has_time, (*old, *now)))):
             return False

@@ -95,6 +95,11 @@ class DesiredState:
         return msgspec.json.encode(sorted([*self._documents.items(), *leaving]), order="sorted").decode()
 
 
+def read_desired(text: str) -> dict[str, Any]:
+    """What users ask for in a `DesiredState.text`, by collection and label."""
+    return {subject_of(path): document for path, document in msgspec.json.decode(text)} if text else {}
+
+
 def subject_of(path: str) -> str:
     """The collection and the label of the object at the path, as states have them."""
     parsed = parse_path(path)
