@@ -38,8 +38,8 @@ def state(app: dict[str, Any] | None = None, **objects: Any) -> Snapshot:
 PATH = "/apis/test.example.com/v1/namespaces/default/apps/one"
 
 
-def wished(app: str, other: str = "") -> str:
-    """What users ask for at the end of a step: an App and another object."""
+def desired(app: str, other: str = "") -> str:
+    """The desired state at the end of a step: an App and another object."""
     objects = [(PATH, {"spec": app}), ("/api/v1/namespaces/default/secrets/other", {"data": other})]
     return msgspec.json.encode(objects).decode()
 
@@ -47,7 +47,7 @@ def wished(app: str, other: str = "") -> str:
 def accused(direct: Snapshot, way: Snapshot, *before: Snapshot, collected: tuple[str, ...] = ()) -> list[Finding]:
     rests = [{}, *before, way]
     baseline = Result(end=way, rest_states=rests, collected=list(collected))
-    baseline.desired_states = [wished(str(n)) for n in range(len(rests))]
+    baseline.desired_states = [desired(str(n)) for n in range(len(rests))]
     return compare_with_direct(baseline, Result(end=direct), Reference(baseline, []))
 
 
@@ -137,8 +137,8 @@ def test_a_counter_and_a_log_may_have_grown_with_the_last_change_of_their_object
         baseline = Result(end=rests[-1], rest_states=rests, desired_states=["[]", *wishes])
         return compare_with_direct(baseline, Result(end=of(1, "b")), Reference(baseline, []))
 
-    assert accused_with(wished("a"), wished("b"), wished("b", "changed")) == []
-    assert accused_with(wished("b"), wished("a"), wished("b")), "they have not grown with the last change"
+    assert accused_with(desired("a"), desired("b"), desired("b", "changed")) == []
+    assert accused_with(desired("b"), desired("a"), desired("b")), "they have not grown with the last change"
 
 
 def test_what_a_user_made_may_go_with_its_new_owner() -> None:
@@ -150,7 +150,7 @@ def test_what_a_user_made_may_go_with_its_new_owner() -> None:
 def test_what_the_control_plane_makes_for_the_whole_cluster_is_no_trace() -> None:
     def accused_with(*provided: str) -> list[Finding]:
         way = {**state(), "storageclasses.storage.k8s.io standard": [{"provisioner": "hollow"}]}
-        baseline = Result(end=way, rest_states=[{}, way], desired_states=["", wished("1")], provided=list(provided))
+        baseline = Result(end=way, rest_states=[{}, way], desired_states=["", desired("1")], provided=list(provided))
         return compare_with_direct(baseline, Result(end=state()), Reference(baseline, []))
 
     assert accused_with("storageclasses.storage.k8s.io standard") == []
@@ -164,7 +164,7 @@ def job(name: str, *, ended: bool) -> Snapshot:
 
 def test_work_that_has_ended_under_an_earlier_wish_is_no_trace_and_is_told() -> None:
     def accused_with(ended: Snapshot, direct: Snapshot) -> tuple[list[Finding], Reference]:
-        baseline = Result(end=state() | ended, rest_states=[{}, state() | ended], desired_states=["", wished("1")])
+        baseline = Result(end=state() | ended, rest_states=[{}, state() | ended], desired_states=["", desired("1")])
         reference = Reference(baseline, [])
         return compare_with_direct(baseline, Result(end=state() | direct), reference), reference
 

@@ -96,7 +96,7 @@ class DesiredState:
 
 
 def read_desired(text: str) -> dict[str, Any]:
-    """What users ask for in a `DesiredState.text`, by collection and label."""
+    """The documents of a `DesiredState.text`, by collection and label."""
     return {subject_of(path): document for path, document in msgspec.json.decode(text)} if text else {}
 
 
