@@ -70,7 +70,7 @@ def test_what_was_there_before_and_is_again_as_it_was_is_no_trace_and_what_is_go
         alive = [{}, {}, {"nodes a": 1} if there else {}]
         before: dict[str, Any] = {"initial": {"nodes a": [node]}, "object_counts": alive}
         baseline = Result(
-            end=end, rest_states=[{}, {"nodes a": [tainted]}, end], desired_states=[*map(wished, "123")], **before
+            end=end, rest_states=[{}, {"nodes a": [tainted]}, end], desired_states=[*map(desired, "123")], **before
         )
         return compare_with_direct(baseline, Result(end=direct, object_counts=alive), Reference(baseline, []))
 
@@ -109,7 +109,7 @@ def test_lists_of_what_happened_when_are_no_traces_and_lists_of_what_there_is_ar
 def test_a_fault_that_hides_a_wish_may_lead_to_the_other_colour() -> None:
     blue = state(deployments_one_blue={"spec": 1}, services_one=service("blue"))
     green = state(deployments_one_green={"spec": 1}, services_one=service("green"))
-    baseline = Result(end=green, rest_states=[{}, blue, green], desired_states=["", *map(wished, "12")])
+    baseline = Result(end=green, rest_states=[{}, blue, green], desired_states=["", *map(desired, "12")])
     reference = Reference(baseline, [])
     hidden = Plan((fault("lag", "ADDED apps", until="step"),))
     assert reference.judge(hidden, Result(end=blue))
@@ -132,9 +132,9 @@ def test_a_counter_and_a_log_may_have_grown_with_the_last_change_of_their_object
     def of(revision: int, *texts: str) -> Snapshot:
         return state({"status": {"revision": revision, "history": [{"text": text, "at": "<time>"} for text in texts]}})
 
-    def accused_with(*wishes: str) -> list[Finding]:
+    def accused_with(*labels: str) -> list[Finding]:
         rests = [{}, of(1, "a"), of(2, "b", "a"), of(2, "b", "a")]
-        baseline = Result(end=rests[-1], rest_states=rests, desired_states=["[]", *wishes])
+        baseline = Result(end=rests[-1], rest_states=rests, desired_states=["[]", *labels])
         return compare_with_direct(baseline, Result(end=of(1, "b")), Reference(baseline, []))
 
     assert accused_with(desired("a"), desired("b"), desired("b", "changed")) == []
@@ -179,9 +179,9 @@ def test_work_that_has_ended_under_an_earlier_wish_is_no_trace_and_is_told() -> 
     assert not reference.notes
 
 
-def test_work_that_has_ended_between_two_steps_with_the_same_wish_is_no_trace() -> None:
+def test_work_that_has_ended_between_two_steps_with_the_same_desired_state_is_no_trace() -> None:
     def found(*rests: Snapshot) -> tuple[list[Finding], list[str]]:
-        baseline = Result(rest_states=[{}, *rests], desired_states=["", *map(wished, "121")])
+        baseline = Result(rest_states=[{}, *rests], desired_states=["", *map(desired, "121")])
         reference = Reference(baseline, [])
         return compare_steps(baseline, reference), reference.notes
 
@@ -196,9 +196,9 @@ def test_work_that_has_ended_between_two_steps_with_the_same_wish_is_no_trace() 
     assert found(ended, ended | {"apps default/b": [{}]}, ended | {"apps default/b": [{}]})[0]
 
 
-def test_wishes_that_are_taken_back_are_compared_in_the_same_way() -> None:
+def test_changes_of_the_desired_state_that_are_taken_back_are_compared_in_the_same_way() -> None:
     def found(*rests: Snapshot) -> list[Finding]:
-        baseline = Result(rest_states=list(rests), desired_states=["", *map(wished, "1211")][: len(rests)])
+        baseline = Result(rest_states=list(rests), desired_states=["", *map(desired, "1211")][: len(rests)])
         return compare_steps(baseline, Reference(baseline, []))
 
     old, new = state({"status": {"revision": 1}}), state({"status": {"revision": 2}})
@@ -260,9 +260,9 @@ def test_a_way_back_may_lead_to_other_numbers_of_an_external_system() -> None:
         cloud({"b": "vm-2"}, made=2, vm_2="of b"),
         cloud({"a": "vm-3", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a"),
     ]
-    wishes = ["", "a b", "b", "a b"]
+    labels = ["", "a b", "b", "a b"]
     baseline = Result(
-        rest_states=rests, desired_states=[*map(wished, wishes)], object_counts=[{} for _ in rests], end=rests[-1]
+        rest_states=rests, desired_states=[*map(desired, labels)], object_counts=[{} for _ in rests], end=rests[-1]
     )
     assert compare_steps(baseline, Reference(baseline, [])) == []
     baseline.rest_states[-1] = cloud({"a": "vm-2", "b": "vm-2"}, made=3, vm_2="of b", vm_3="of a")
