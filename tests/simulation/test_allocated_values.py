@@ -100,9 +100,9 @@ def test_of_two_objects_that_are_alike_either_may_get_the_last_of_a_pool() -> No
             for name, address in addresses.items()
         } | {f"configmaps default/{name}-dns": [{}] for name, address in addresses.items() if address}
 
-    def explained_for(*wished: str, expected: Snapshot, actual: Snapshot, alike: bool = True) -> bool:
+    def explained_for(*desired: str, expected: Snapshot, actual: Snapshot, alike: bool = True) -> bool:
         left = find_differences(expected, actual)
-        values = AllocatedValues([expected], [f"services default/{name}" for name in wished])
+        values = AllocatedValues([expected], [f"services default/{name}" for name in desired])
         ways = values.of(expected, actual, left, alike=alike)
         return bool(left) and any(not find_differences(way, actual) for _, way in ways)
 
@@ -114,7 +114,7 @@ def test_of_two_objects_that_are_alike_either_may_get_the_last_of_a_pool() -> No
     assert not explained_for("one", "two", expected=first, actual=services(one=FIRST, two=FIRST))
     other = {"services default/two": [{"spec": {"app": "two", "port": 80}, "status": {}}]}
     gets_it = {"services default/two": [{"spec": {"app": "two", "port": 80}, "status": {"address": FIRST}}]}
-    assert not explained_for("one", "two", expected=first | other, actual=second | gets_it), "another wish"
+    assert not explained_for("one", "two", expected=first | other, actual=second | gets_it), "another desired state"
 
 
 def test_a_deployment_may_take_another_hash_for_the_same_template() -> None:

@@ -1,4 +1,4 @@
-"""Wishes: what users have deleted, and what goes with it, is not wished for any more."""
+"""The desired state: objects that users have deleted, and those that go with them, are not in it any more."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def document(name: str) -> dict[str, Any]:
 
 
 def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None:
-    wishes = DesiredState()
+    desired = DesiredState()
     for name in "abc":
-        wishes.record(f"/api/v1/configmaps/{name}", document(name))
-    wishes.withdraw("/api/v1/configmaps/c")
-    assert wishes.missing({"uid-a"}) == [{"metadata": {"name": "b"}}]
+        desired.record(f"/api/v1/configmaps/{name}", document(name))
+    desired.withdraw("/api/v1/configmaps/c")
+    assert desired.missing({"uid-a"}) == [{"metadata": {"name": "b"}}]
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_an_object_is_lost_if_it_is_gone_and_users_have_not_deleted_it() -> None
 def test_a_namespace_goes_with_its_content_and_a_definition_with_its_objects(
     deleted: str, left: tuple[str, ...]
 ) -> None:
-    wishes = DesiredState()
+    desired = DesiredState()
     for path in WISHED:
-        wishes.record(path, document(path))
-    wishes.withdraw(deleted)
-    assert wishes.paths() == sorted(left)
+        desired.record(path, document(path))
+    desired.withdraw(deleted)
+    assert desired.paths() == sorted(left)
 
 
 async def keeps_config(app: App, ctx: sp.Context) -> None:
@@ -106,30 +106,30 @@ def test_what_went_with_something_else_does_not_have_to_be_there_again(scenario:
 def test_a_deleted_object_that_users_hold_is_there_because_of_them() -> None:
     path, metadata = f"{TEAM}/configmaps/one", {"name": "one", "uid": "1"}
     theirs, both = {**metadata, "finalizers": ["user"]}, {**metadata, "finalizers": ["user", "controller"]}
-    wishes = DesiredState()
-    nothing = wishes.text({"1"})
-    wishes.record(path, {"metadata": theirs}, request_body=b'{"finalizers":["user"]}')
-    wishes.record(path, {"metadata": both, "data": {}}, {"metadata": both})
-    wishes.withdraw(path)
-    held = wishes.text({"1"})
+    desired = DesiredState()
+    nothing = desired.text({"1"})
+    desired.record(path, {"metadata": theirs}, request_body=b'{"finalizers":["user"]}')
+    desired.record(path, {"metadata": both, "data": {}}, {"metadata": both})
+    desired.withdraw(path)
+    held = desired.text({"1"})
     assert held != nothing
-    assert wishes.text(()) == nothing, "it has gone"
-    assert wishes.paths() == wishes.missing(()) == []
+    assert desired.text(()) == nothing, "it has gone"
+    assert desired.paths() == desired.missing(()) == []
     leaving = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
-    wishes.record(path, {"metadata": {**both, **leaving, "labels": {"a": "b"}}}, {"metadata": both | leaving})
-    assert wishes.text({"1"}) == held
+    desired.record(path, {"metadata": {**both, **leaving, "labels": {"a": "b"}}}, {"metadata": both | leaving})
+    assert desired.text({"1"}) == held
     released = {**both, **leaving, "finalizers": ["controller"]}
-    wishes.record(path, {"metadata": released}, {"metadata": both | leaving})
-    assert wishes.text({"1"}) == nothing
+    desired.record(path, {"metadata": released}, {"metadata": both | leaving})
+    assert desired.text({"1"}) == nothing
 
 
 def test_a_finalizer_that_the_server_has_set_does_not_hold_an_object_for_users() -> None:
     path, metadata = f"{TEAM}/persistentvolumeclaims/one", {"name": "one", "uid": "1", "finalizers": ["protection"]}
-    wishes = DesiredState()
-    nothing = wishes.text({"1"})
-    wishes.record(path, {"metadata": metadata}, request_body=b'{"metadata":{"name":"one"}}')
-    wishes.withdraw(path)
-    assert wishes.text({"1"}) == nothing
+    desired = DesiredState()
+    nothing = desired.text({"1"})
+    desired.record(path, {"metadata": metadata}, request_body=b'{"metadata":{"name":"one"}}')
+    desired.withdraw(path)
+    assert desired.text({"1"}) == nothing
 
 
 async def held_for_a_while(cluster: sp.testing.Cluster) -> None:

@@ -94,9 +94,9 @@ def test_a_condition_that_still_holds_or_that_the_control_plane_never_ended_is_m
 
 
 def found(*steps: tuple[str, str]) -> list[str]:
-    """Of steps at whose ends a user wishes for the first and there is the second."""
-    wishes = [f'[["/api/v1/namespaces/default/configmaps/one", "{wish}"]]' for wish, _ in steps]
-    run = Result(desired_states=wishes, rest_states=[of_apps(at=rest) for _, rest in steps])
+    """Of steps at whose ends the first is desired and the second is there."""
+    desired_states = [f'[["/api/v1/namespaces/default/configmaps/one", "{desired}"]]' for desired, _ in steps]
+    run = Result(desired_states=desired_states, rest_states=[of_apps(at=rest) for _, rest in steps])
     return [finding.oracle for finding in compare_steps(run, Reference(run, []))]
 
 

@@ -172,7 +172,7 @@ def test_work_that_has_ended_under_an_earlier_wish_is_no_trace_and_is_told() -> 
     findings, reference = accused_with(job("a", ended=True), job("a", ended=False) | queue)
     assert findings == []
     assert "jobs.batch default/a ended in only one of them" in reference.notes[0]
-    assert "queues default/one" in reference.path_objects, "not compared either where a fault hides a wish"
+    assert "queues default/one" in reference.path_objects, "not compared either where a fault hides a change"
     findings, reference = accused_with(job("a", ended=True) | job("b", ended=True), job("a", ended=True) | queue)
     assert [finding.subject for finding in findings] == ["queues default/one"], "all that both have ended alike"
     assert 'ignore={"queues default/one": "..."}' in findings[0].message

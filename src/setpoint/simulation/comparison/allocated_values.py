@@ -42,12 +42,12 @@ class _Group(NamedTuple):
 
 class AllocatedValues:
     """Finds the exchanges that make one state of another. ``rests`` are the states of the undisturbed run at the ends
-    of its steps, and ``wished`` has the objects (collection and label) that users ask for in any of them.
+    of its steps, and ``desired`` has the objects (collection and label) that users ask for in any of them.
     """
 
-    def __init__(self, rests: Sequence[Snapshot], wished: Collection[str] = ()) -> None:
+    def __init__(self, rests: Sequence[Snapshot], desired: Collection[str] = ()) -> None:
         self._rests = rests
-        self._wished = wished
+        self._desired = desired
 
     def of(
         self, expected: Snapshot, actual: Snapshot, differences: list[Difference], *, alike: bool = False
@@ -82,7 +82,7 @@ class AllocatedValues:
         users = {
             subject: [{key: value for key, value in item.items() if key != "status"} for item in items]
             for subject, items in expected.items()
-            if subject in self._wished
+            if subject in self._desired
         }
         words = {word for subject in users for word in _TOKEN.findall(subject.partition(" ")[2])}
         return words.issuperset(names) and permute(users, names) == users

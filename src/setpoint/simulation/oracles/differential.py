@@ -70,8 +70,8 @@ class Reference:
             subject for subject in last if subject in self.deleted and subject not in self.baseline.end
         )
         """Objects that disappear by themselves some time after the user's last step. A fault may shorten that time."""
-        wished = {subject_of(path) for paths in self.baseline.desired_paths for path in paths}
-        self.exchanges = AllocatedValues(self.baseline.rest_states, wished)
+        desired = {subject_of(path) for paths in self.baseline.desired_paths for path in paths}
+        self.exchanges = AllocatedValues(self.baseline.rest_states, desired)
         at_rest: set[str] = set()
         for other in self.others:
             masks |= self._learned(self.baseline.end, other.end)
