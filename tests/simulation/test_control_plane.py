@@ -27,6 +27,7 @@ from setpoint.models.apps_v1 import (
 )
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
 from setpoint.models.core_v1 import (
+    ConfigMap,
     Container,
     EndpointAddress,
     EndpointPort,
@@ -244,3 +245,25 @@ def test_what_a_reconcile_makes_that_began_before_its_object_went_is_not_counted
     name = "endpointslice-controller"
     slow = Plan((fault("slow-request", "apply endpointslices.discovery.k8s.io default/web-6ecb382b #2", until="step"),))
     check(services, lambda: controllers(name), nodes=2, control_plane=("*", f"-{name}"), replay=slow.token(), workers=0)
+
+
+def test_pods_of_a_deployment_that_is_scaled_and_rolled_out_at_once_are_not_counted() -> None:
+    """A Deployment that has both changes at once adds a pod to its old ReplicaSet, too."""
+
+    async def reconcile(settings: ConfigMap, ctx: sp.Context) -> None:
+        if settings.name != "web":
+            return
+        replicas = int(settings.data["replicas"])
+        web = DeploymentSpec(replicas=replicas, selector=SELECTOR, template=template(settings.data["image"]))
+        await ctx.apply(Deployment.named("web", "default", spec=web))
+
+    async def users(cluster: sp.testing.Cluster) -> None:
+        for image, replicas in (("web:1", "1"), ("web:1", "2"), ("web:2", "2"), ("web:1", "2"), ("web:1", "3")):
+            await cluster.apply(ConfigMap.named("web", "default", data={"image": image, "replicas": replicas}))
+            await cluster.settle()
+
+    def controller() -> sp.Controller[ConfigMap]:
+        return sp.Controller(ConfigMap, reconcile, name="web", owns_status=False).owns(Deployment)
+
+    hidden = Plan((fault("lag", "MODIFIED configmaps default/web #3", until="step"),))
+    check(users, controller, replay=hidden.token(), workers=0)

@@ -92,6 +92,8 @@ class Monitor:
         """Objects that users created and the garbage collector has deleted."""
         self.provided: set[str] = set()
         """Objects without an owner that the control plane created, such as a default storage class."""
+        self.dependents: set[str] = set()
+        """Objects with an owner that the control plane created, such as the pods of a Deployment."""
         self.writes = 0
         self.quiet_phase: str = ""
         """The phase in which nothing may be written; ``""`` while writes are allowed."""
@@ -147,12 +149,8 @@ class Monitor:
                 self._users.add(entry.uid)
         if entry.lane == "garbage collector" and entry.type == "DELETED" and entry.uid in self._users:
             self.collected.add(subject)
-        if (
-            entry.lane == "control plane"
-            and entry.type == "ADDED"
-            and not sketch(entry.value).metadata.owner_references
-        ):
-            self.provided.add(subject)
+        if entry.lane == "control plane" and entry.type == "ADDED":
+            (self.dependents if sketch(entry.value).metadata.owner_references else self.provided).add(subject)
         if entry.lane != "user" and entry.collection not in UNCOUNTED:
             if entry.type == "ADDED":
                 if entry.orphan or self.is_uncounted or self._is_for_uncounted(entry) or self._is_for_deleted():
@@ -291,6 +289,7 @@ class Monitor:
         result.controller_deletions = {step: dict(counts) for step, counts in self.controller_deletions.items()}
         result.collected = sorted(self.collected)
         result.provided = sorted(self.provided)
+        result.dependents = sorted(self.dependents)
 
     # -- writes --------------------------------------------------------------------------------------------------------
 

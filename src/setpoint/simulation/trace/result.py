@@ -104,6 +104,8 @@ class Result(msgspec.Struct):
     """The state before the run, if ``Options.rests`` is set. Other states lack the objects that never changed."""
     provided: list[str] = []
     """Objects without an owner that the control plane created, such as a default storage class."""
+    dependents: list[str] = []
+    """Objects with an owner that the control plane created, such as the pods of a Deployment."""
     watched: list[str] = []
     """The collections that the program has watched, whatever opened the watch."""
     ended: list[str] = []
