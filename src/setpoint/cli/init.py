@@ -168,7 +168,7 @@ def version_command(kind: str, version: str, /, *, force: Force = False) -> None
 
 
 def update_command() -> None:
-    """The command; what it does is said in `setpoint.cli.main`."""
+    """The command that `setpoint.cli.main` describes."""
     with _reported("setpoint update"):
         folder = Path()
         done = update(folder)

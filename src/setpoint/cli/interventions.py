@@ -22,7 +22,7 @@ def pause(
     place: PauseFlags = _DEFAULT_PLACE,
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def resume(
     place: PauseFlags = _DEFAULT_PLACE,
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def step_down(
     timeout: Annotated[float, Parameter(validator=Number(gt=0))] = 60.0,
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def reconcile(
     annotation: str = "",
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _LEFT_OUT: Final = frozenset(("__pycache__", "build", "dist", "node_modules", "s
 
 
 def lint_command(*paths: Path, output: Annotated[Format, Parameter(name=["--output", "-o"])] = "text") -> None:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def mcp_command(
     ca_file: Path | None = None,
     cluster: KubeconfigFlags = _DEFAULT_CLUSTER,
 ) -> None:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ def torture_command(
     scenario: str,
     flags: TortureFlags = _DEFAULT,
 ) -> int:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------

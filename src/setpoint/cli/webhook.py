@@ -139,7 +139,7 @@ def serve(
     metrics_bind_address: str = "0",
     log: LogFlags = _DEFAULT_LOG,
 ) -> None:
-    """The command; what it does is said in `setpoint.cli.main`.
+    """The command that `setpoint.cli.main` describes.
 
     Parameters
     ----------

@@ -117,12 +117,12 @@ class Subresources(ClientBase):
         if options:
             body["deleteOptions"] = options
         try:
-            return await self._acted(_POD, *_named_by(pod, namespace), "eviction", body)
+            return await self._post_action(_POD, *_named_by(pod, namespace), "eviction", body)
         except BadRequest as problem:
             if _NO_EVICTION not in problem.message:
                 raise
             body["apiVersion"] = "policy/v1beta1"
-            return await self._acted(_POD, *_named_by(pod, namespace), "eviction", body)
+            return await self._post_action(_POD, *_named_by(pod, namespace), "eviction", body)
 
     async def bind(self, pod: Pod | str, node: str, *, namespace: str | None = None) -> Status:
         """Assigns a pod to a node, as a scheduler does.
@@ -137,7 +137,7 @@ class Subresources(ClientBase):
         }
         if not isinstance(pod, str) and pod.uid:
             body["metadata"] = {"uid": pod.uid}
-        return await self._acted(_POD, *_named_by(pod, namespace), "binding", body)
+        return await self._post_action(_POD, *_named_by(pod, namespace), "binding", body)
 
     async def create_token(
         self,
@@ -237,7 +237,7 @@ class Subresources(ClientBase):
         info = RequestInfo("create", resource, key, subresource)
         return await self._requester.request(request, info, limit=MAX_OBJECT), info
 
-    async def _acted(
+    async def _post_action(
         self, resource: Resource, namespace: str | None, name: str, subresource: str, body: dict[str, Any]
     ) -> Status:
         """The Status with which the server answers that it has carried out an action. Raises the error of a Status

@@ -31,7 +31,7 @@ async def opened(
         yield
         return
     lifespan = factory()
-    with _reported("begun"):
+    with _log_if_late("begun"):
         entered = await lifespan.__aenter__()
     state.open(entered)
     try:
@@ -48,12 +48,12 @@ async def opened(
 
 async def _close(lifespan: AbstractAsyncContextManager[Any], state: ProgramState) -> None:
     state.close()
-    with _reported("ended"):
+    with _log_if_late("ended"):
         await lifespan.__aexit__(None, None, None)
 
 
 @contextmanager
-def _reported(participle: str) -> Iterator[None]:
+def _log_if_late(participle: str) -> Iterator[None]:
     """Logs where the current task waits if the block takes longer than `REPORT_AFTER`."""
     task = asyncio.current_task()
     assert task is not None

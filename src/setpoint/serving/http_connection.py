@@ -135,7 +135,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._last = False
         self._size = 0
         self._accounted = 0  # bytes of the body that count in the memory
-        self._waits_for_memory = False  # whether the body waits for memory
+        self._waits_for_memory = False
         self._body = bytearray()  # the data of its chunks: as objects of their own, small ones would take much more
         self._deadline: float | None = None
         self._timer: asyncio.TimerHandle | None = None

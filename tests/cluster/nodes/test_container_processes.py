@@ -264,7 +264,7 @@ async def test_a_pod_that_goes_while_its_token_is_made_leaves_no_kubeconfig() ->
 
     server = Server()
     access = PodAccess(cast("Client", server), lambda token: {"users": [{"token": token}], "contexts": []})
-    processes = Processes(now=lambda: datetime.now(UTC), access=access)
+    processes = Processes(now=lambda: datetime(2026, 1, 2, tzinfo=UTC), access=access)
     running = asyncio.create_task(processes.run())
     pod = script("a", "exec sleep 100")
     pod.metadata.uid = "u"
