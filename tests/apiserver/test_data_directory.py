@@ -99,6 +99,14 @@ def test_damaged_bytes_are_served_as_they_were_or_refused(
     assert result == whole
 
 
+def exchanged(data: bytes) -> bytes:
+    """The database with two rows of a page in each other's place: all are there, but are not found by their keys."""
+    pages = range(4096, len(data), 4096)
+    page = next(page for page in pages if data[page] == 13 and data[page + 4] > 1)  # a leaf of a table, with more rows
+    first, second = page + 8, page + 10  # the places of its rows, two bytes each, follow its head
+    return data[:first] + data[second : second + 2] + data[first : first + 2] + data[second + 2 :]
+
+
 @pytest.mark.parametrize(
     ("harm", "why"),
     [
@@ -108,8 +116,9 @@ def test_damaged_bytes_are_served_as_they_were_or_refused(
         (lambda data: data[:18] + b"\x09" + data[19:], "read-?only"),
         (lambda data: data.replace(b"CREATE TABLE facts", b"CREATE TABLE faces"), "malformed|tables"),
         (lambda data: data.replace(b'"name": "n17"', b'"name": "n?7"'), "configmaps team/n17 at revision .* checksum"),
+        (exchanged, "out of order"),
     ],
-    ids=["header", "cut off", "noise", "read-only header", "other tables", "a row"],
+    ids=["header", "cut off", "noise", "read-only header", "other tables", "a row", "order of rows"],
 )
 def test_a_damaged_database_is_refused_with_the_ways_on_and_left_alone(
     tmp_path: Path, closed: Images, harm: Callable[[bytes], bytes], why: str

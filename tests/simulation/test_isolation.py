@@ -112,7 +112,20 @@ def test_sockets_of_every_kind_are_refused() -> None:
         with socket.socket(type=socket.SOCK_DGRAM) as one:
             one.sendto(b"x", ("127.0.0.1", 9))
 
-    for refusal in refusals(listens, sends, lambda: socket.getaddrinfo("localhost", 80)):
+    def connects() -> None:
+        with socket.socket() as one:
+            one.connect(("127.0.0.1", 9))
+
+    def connects_to_a_path() -> None:
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect("/run/agent.socket")
+
+    def sends_parts() -> None:
+        with socket.socket(type=socket.SOCK_DGRAM) as one:
+            one.sendmsg([b"x"], (), 0, ("127.0.0.1", 9))
+
+    acts = (listens, sends, connects, connects_to_a_path, sends_parts, lambda: socket.getaddrinfo("localhost", 80))
+    for refusal in refusals(*acts, lambda: socket.gethostbyname("localhost")):
         assert "opens a connection" in refusal
 
 

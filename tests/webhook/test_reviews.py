@@ -323,6 +323,21 @@ async def test_stored_values_that_do_not_fit_are_decided_by_the_function_and_new
 
 
 @pytest.mark.parametrize(
+    ("tiers", "accepted"),
+    [([{"b": 1}, {"a": 11}], True), ([{"a": 11}], True), ([{"b": 1}, {"a": 12}], False), ([{"b": 1, "c": 11}], False)],
+    ids=str,
+)
+async def test_a_stored_item_that_does_not_fit_may_have_another_place_in_its_list(
+    tiers: list[dict[str, int]], accepted: bool
+) -> None:
+    webhooks = Webhooks(Admission(Strict).validates(lambda obj: None))
+    resource = {"group": "strict.example.com", "version": "v1", "resource": "stricts"}
+    new, old = strict({"tiers": tiers}), strict({"tiers": [{"a": 11}, {"b": 1}]})
+    asked = review(new, old, operation="UPDATE", resource=resource, name="a")
+    assert (await answer(webhooks, "/validate-strict-example-com-v1-strict", asked))["allowed"] is accepted
+
+
+@pytest.mark.parametrize(
     ("change", "accepted"),
     [
         ({"note": "more"}, True),
