@@ -100,3 +100,41 @@ async def test_no_child_is_made_for_an_owner_that_only_an_old_cache_shows(write:
         assert len(problems) == gone
         assert [child.name for child in await world.list(ConfigMap)] == ([] if gone else ["child"])
         await stop(running)
+
+
+@pytest.mark.parametrize("changed", [True, False])
+@virtual_time
+async def test_no_child_is_deleted_for_a_state_of_its_owner_that_only_an_old_cache_shows(changed: bool) -> None:
+    go_on = asyncio.Event()
+    problems: list[BaseException] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        if obj.spec.size == 1:
+            await go_on.wait()
+        try:
+            await ctx.keep(ConfigMap, [config("child")] if obj.spec.size == 9 else [])
+        except Outdated as problem:
+            problems.append(problem)
+
+    async def resize(size: int) -> None:
+        owner = await world.get(Widget, "a")
+        owner.spec.size = size
+        await world.update(owner)
+        await advance(1)
+
+    async with (
+        cluster(control_plane=False, rbac=False, crds=[Widget], objects=[widget(size=9)]) as world,
+        InformerFactory(world.client, watch_options=WatchOptions(first_list="any")) as factory,
+    ):
+        controller = sp.Controller(Widget, reconcile).owns(ConfigMap)
+        running = asyncio.ensure_future(controller.run(world.client, factory))
+        await advance(1)
+        (child,) = await world.list(ConfigMap)
+        await resize(1)
+        if changed:
+            await resize(9)
+        go_on.set()
+        await advance(1)
+        assert len(problems) == changed
+        assert [child.uid for child in await world.list(ConfigMap)] == ([child.uid] if changed else [])
+        await stop(running)
