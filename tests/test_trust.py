@@ -18,6 +18,7 @@ from tests.client.certificates import Pair, make
 from setpoint.apiserver.webhooks.caller import HttpCaller, Target
 from setpoint.client.errors import ConfigError
 from setpoint.client.tls import ClientCertificate, TlsConfig
+from setpoint.cluster.oidc_options import OidcOptions, _trusting
 from setpoint.trust import certificates_in, client_context, pem_file, trust, without_mark
 from setpoint.webhook.certificate_authority import CertificateError, facts_of, split
 from setpoint.webhook.certificate_authority import Pair as CertificatePair
@@ -35,6 +36,9 @@ Client = Callable[[bytes, Path], ssl.SSLContext]
 CLIENTS: dict[str, Client] = {
     "data of a client": lambda pem, _: TlsConfig(ca_data=pem).context(),
     "file of a client": lambda pem, folder: TlsConfig(ca_file=_written(folder, pem)).context(),
+    "file of a provider of identity tokens": lambda pem, folder: _trusting(
+        OidcOptions("https://login.example.com", "kube", ca_file=_written(folder, pem))
+    ),
     "caBundle": lambda pem, _: HttpCaller()._context(Target("https://hooks.example.com", ca_bundle=pem)),
 }
 

@@ -39,6 +39,13 @@ def certificates_in(pem: bytes) -> list[bytes]:
     return certificates
 
 
+def certificates_only(pem: bytes) -> bytes:
+    """The certificates of a PEM text as a PEM text that has nothing else: no key, and no text between the blocks, which
+    may be in any encoding. Such texts can be joined, and are ASCII.
+    """
+    return "".join(map(ssl.DER_cert_to_PEM_cert, certificates_in(pem))).encode()
+
+
 @contextmanager
 def pem_file(pem: bytes) -> Iterator[str]:
     """The name of a file with ``pem``, because the ssl module loads keys only from files; it is gone when the block

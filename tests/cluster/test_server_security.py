@@ -150,6 +150,29 @@ async def test_a_given_certificate_is_served(tmp_path: Path) -> None:
             assert len((await client.list(Namespace)).items) == 4
 
 
+@pytest.mark.parametrize("given", [False, True], ids=["made certificate", "given certificate"])
+async def test_files_of_certificates_may_have_text_in_any_encoding_around_them_and_no_last_line_end(
+    tmp_path: Path, given: bool
+) -> None:
+    authority, users = make("mine"), make("users")
+    pair = make("server", authority, names=("localhost",))
+    files = {"users.crt": users.cert_pem, "server.crt": pair.cert_pem, "server.key": pair.key_pem}
+    for name, pem in files.items():
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf# F\xf5tan\xfas\xedtv\xe1ny\n" + pem.rstrip())
+    client_ca, certificate, key = (tmp_path / name for name in files)
+    security = Security(auth=True, client_ca_file=client_ca)
+    if given:
+        security = Security(auth=True, client_ca_file=client_ca, tls_cert_file=certificate, tls_private_key_file=key)
+    publisher = ["root-ca-certificate-publisher"]
+    async with EmbeddedCluster(address=("localhost", 0), control_plane=publisher, security=security) as cluster:
+        config = as_(cluster, certificate=ClientCertificate(*signed_for(users, "ada").write(tmp_path, "ada")))
+        if given:
+            config = replace(config, ca_data=authority.cert_pem)
+        assert (await who(config)).username == "ada"
+        published = await cluster.client.get(ConfigMap, "extension-apiserver-authentication", namespace="kube-system")
+        assert published.data["client-ca-file"].startswith(users.cert_pem.decode())
+
+
 async def test_every_namespace_has_the_authority_that_pods_trust() -> None:
     async with EmbeddedCluster(control_plane=["root-ca-certificate-publisher"], security=Security()) as cluster:
         authority = cluster.config().ca_data.decode()

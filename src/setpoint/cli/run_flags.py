@@ -14,7 +14,7 @@ from setpoint.apps.error_reports import UsageError
 from setpoint.client import Client
 from setpoint.manager.http_server import split_address
 from setpoint.meta.names import dns1123_subdomain
-from setpoint.trust import certificates_in, trust
+from setpoint.trust import certificates_only, trust
 from setpoint.webhook import UrlTarget
 from setpoint.webhook.caller_tokens import CallerTokens
 from setpoint.webhook.callers import AllowedCallers
@@ -330,7 +330,7 @@ def authorities_in(file: Path) -> bytes:
         raise UsageError(f"--webhook-client-ca {file}: {problem.strerror}") from None
     except ValueError:
         raise UsageError(f"--webhook-client-ca {file} contains no usable PEM certificate") from None
-    return "".join(map(ssl.DER_cert_to_PEM_cert, certificates_in(pem))).encode()
+    return certificates_only(pem)
 
 
 @Parameter(name="*", group=Group("Log and OpenTelemetry", sort_key=6))

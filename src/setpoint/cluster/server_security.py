@@ -23,6 +23,7 @@ from setpoint.apiserver.webhooks.admission_configuration import webhook_users
 from setpoint.apiserver.webhooks.credentials import CredentialsError, WebhookUsers
 from setpoint.cluster.oidc_options import OidcOptions, oidc_provider
 from setpoint.cluster.security_files import SecurityError, keep_pair, read_file, stored_pair, write_file
+from setpoint.trust import certificates_only
 from setpoint.webhook.certificate_authority import CertificateError, Pair, facts_of, issue, make_authority
 from setpoint.webhook.server_tls import ServerTls
 
@@ -100,7 +101,7 @@ async def secure(security: Security, host: str, directory: Path | None) -> Secur
     client_ca_option = None if file is None else read_file(file, "--client-ca-file")
     try:
         ServerTls(client_ca_option)  # by itself, so that what is wrong with the file is said
-        client_ca = client_ca_option or b""
+        client_ca = certificates_only(client_ca_option or b"")
         if security.auth and signer is not None:
             client_ca += signer.certificate
         tls = ServerTls(client_ca or None)
@@ -200,7 +201,7 @@ def _certificate(security: Security, host: str, directory: Path | None) -> tuple
         raise SecurityError("--tls-cert-file and --tls-private-key-file need each other, and only one of them is given")
     if certificate is not None and key is not None:
         pair = Pair(read_file(certificate, "--tls-cert-file"), read_file(key, "--tls-private-key-file"))
-        return pair, pair.certificate, None
+        return pair, certificates_only(pair.certificate), None
     names = tuple(dict.fromkeys((*_NAMES, loopback_of(host), *security.tls_sans)))
     now = datetime.now(UTC)
     try:
