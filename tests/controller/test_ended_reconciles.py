@@ -13,11 +13,14 @@ from tests.tasks import stop
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
-from setpoint.client import Client, InProcessTransport
+from setpoint.client import Client, InProcessTransport, Request
+from setpoint.controller.context_reads import ended
+from setpoint.controller.writes.children import AT_ONCE
+from setpoint.meta import ObjectKey
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import advance, cluster, virtual_time
 
-from .world import Widget, config, widget
+from .world import Widget, Wires, config, widget
 
 
 async def _client(ctx: sp.Context, obj: Widget) -> None:
@@ -91,6 +94,32 @@ async def test_a_keep_that_was_not_awaited_begins_no_write_after_the_end_of_its_
         with pytest.raises(RuntimeError, match="has ended"):
             await late[0]
         assert await world.list(ConfigMap) == []
+
+
+@virtual_time
+async def test_a_keep_whose_reconcile_ends_between_two_writes_begins_none_of_the_others() -> None:
+    late: list[asyncio.Task[Any]] = []
+    has_begun = asyncio.Event()
+    wires = Wires()
+    wanted = [config(f"c{number}") for number in range(10 * AT_ONCE)]
+
+    def note(request: Request) -> None:
+        if request.method != "GET" and "configmaps" in request.path:
+            has_begun.set()
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        late.append(asyncio.ensure_future(ctx.keep(ConfigMap, wanted)))
+        await has_begun.wait()
+
+    controller = sp.Controller(Widget, reconcile, owns_status=False).owns(ConfigMap)
+    async with cluster(controller, control_plane=False, rbac=False).over(wires) as world:
+        wires.wire.before = note
+        await world.create(widget())
+        await advance(60)
+        with pytest.raises(ExceptionGroup) as caught:
+            await late[0]
+        assert {str(problem) for problem in caught.value.exceptions} == {ended(ObjectKey("default/a"))}
+        assert AT_ONCE <= len(await world.list(ConfigMap)) < len(wanted)
 
 
 async def test_a_plain_function_that_fails_after_its_time_is_logged_and_leaves_no_unretrieved_exception(

@@ -39,6 +39,17 @@ class Runs:
             self.journal.append(f"{self.name} ends")
 
 
+class Closes(Runs):
+    """Has a clean-up of some steps, as servers have."""
+
+    async def run(self) -> None:
+        try:
+            await super().run()
+        finally:
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+
 class Drains(Runs):
     """Takes a while to end, when it is asked to."""
 
@@ -112,7 +123,7 @@ async def test_a_stop_names_the_hanging_work_with_its_stack_and_no_other_runnabl
     leader, servers = Group("leader", lambda problem: None), Group("servers", lambda problem: None)
     leader.add(Works("widget", [], 0))
     for name in ("metrics", "health"):
-        servers.add(Runs(name, []))
+        servers.add(Closes(name, []))
     await leader.start()
     await servers.start()
     await wait_all_tasks_blocked()
