@@ -168,7 +168,7 @@ class HttpTransport(Transport):
         """
         loop, process = asyncio.get_running_loop(), os.getpid()
         if self._guard is not None:
-            if self._loop is loop and self._process == process:
+            if self._loop is loop:
                 return self._guard
             if self._process == process and self._loop is not None and not self._loop.is_closed():
                 raise RuntimeError(
