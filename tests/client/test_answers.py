@@ -76,6 +76,19 @@ async def test_only_the_object_that_was_asked_for_is_taken_for_it(document: Any,
                 await client.delete(ConfigMap, "a")
 
 
+@pytest.mark.parametrize("subresource", ["status", "resize", "ephemeralcontainers", "scale"])
+async def test_a_status_is_not_taken_for_the_object_of_a_subresource(subresource: str) -> None:
+    pod = Pod.named("a", "default")
+    async with asking(STATUS) as client:
+        for request in (
+            client.patch(Pod, "a", {}, subresource=subresource),
+            client.replace(pod, subresource=subresource),
+            client.apply(pod, subresource=subresource),
+        ):
+            with pytest.raises(UnreadableAnswer, match="the proxy says no"):
+                await request
+
+
 async def test_a_failure_that_comes_with_a_200_is_the_error_of_a_deletion() -> None:
     async with asking(STATUS) as client:
         with pytest.raises(Forbidden, match="the proxy says no"):
