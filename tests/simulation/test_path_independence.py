@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from setpoint.simulation import Budget, Counterexample, check
 from setpoint.simulation.comparison.snapshot import Snapshot, find_records, make_snapshot
 from setpoint.simulation.faults.plan import Plan, fault
 from setpoint.simulation.oracles.differential import Reference
-from setpoint.simulation.oracles.path_independence import compare_steps, compare_with_direct
+from setpoint.simulation.oracles.path_independence import compare_speeds, compare_steps, compare_with_direct
 from setpoint.simulation.report.counterexample_page import render_page
 from setpoint.simulation.search.virtual_time_runner import AT_ONCE, STEP_BY_STEP
 from setpoint.simulation.trace.result import Finding, Result
@@ -390,3 +391,25 @@ def test_what_goes_wrong_if_all_is_wished_for_at_once_is_shown_by_the_run_in_whi
     for way in caught.value.contradicting_runs:
         assert f"{way}:" in text
         assert way in render_page(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("quick", "slow", "ignore", "subjects"),
+    [
+        ({"sent": ["a"]}, {"sent": ["a", "b"]}, {}, ["external mail"]),
+        ({"rate": 1, "sent": ["a"]}, {"rate": 2, "sent": ["a", "b"]}, {}, ["external mail"]),
+        ({"sent": ["a"]}, {"sent": ["a"]}, {}, []),
+        ({"sent": ["a"]}, {"sent": ["a", "b"]}, {"external sent": "one mail for each hour"}, []),
+    ],
+    ids=["an entry more", "several parts", "alike", "with a reason"],
+)
+def test_an_external_system_that_depends_on_how_long_users_wait_is_a_finding(
+    quick: dict[str, Any], slow: dict[str, Any], ignore: dict[str, str], subjects: list[str]
+) -> None:
+    one, other = (Result(end={"external mail": [content]}) for content in (quick, slow))
+    findings = compare_speeds(Reference(one, [], ignore), other)
+    assert [finding.subject for finding in findings] == subjects
+    for finding in findings:
+        assert re.search(
+            r'depends on how long users wait: .*ignore=\{"external (rate|sent)": \.\.\.\}', finding.message
+        )
