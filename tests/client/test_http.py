@@ -321,17 +321,22 @@ async def test_a_stream_that_falls_silent_meets_the_idle_deadline() -> None:
 
 
 async def test_an_endless_body_ends_at_its_limit() -> None:
+    sent = 0
+
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
         while True:
             writer.write(b"x" * 65536)
             await writer.drain()
+            sent += 65536
 
     async with talking(talk) as url, connected(url) as client:
         with pytest.raises(TransportError, match="longer than 1000000 bytes"):
             async with client.stream("GET", "/x") as response:
                 await response.read(1_000_000)
+    assert sent < 32_000_000, "what is more than the limit is in the buffers of the system"
 
 
 async def test_a_load_balancers_page_is_an_error_that_shows_it() -> None:
