@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count, repeat
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
+from tests.client.conftest import Answer
 
 from setpoint.apiserver import ApiServer
 from setpoint.apps.storage_migration import MigrationError, Progress, StorageMigration
 from setpoint.client import Client, InProcessTransport
-from setpoint.client.transport import Request
+from setpoint.client.transport import Request, TransportError
 from setpoint.crd import Conversion, CustomResource, crd_for
 from setpoint.meta import Model, from_wire
 from setpoint.models.apiextensions_v1 import CustomResourceDefinition
@@ -158,3 +162,25 @@ async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions() -
             await StorageMigration(client, NAME).run()
         assert await stored(client) == ["v1", "v2"]
         await client.close()
+
+
+@pytest.mark.parametrize("token", ["the same", "new"])
+@virtual_time
+async def test_a_list_that_continues_without_end_is_given_up(token: str) -> None:
+    async with ApiServer() as server:
+        client, _ = await world(server)
+
+        async def continues(request: Request) -> Answer:
+            query = tuple(pair for pair in request.query if pair[0] != "continue")
+            answer = await server.handle(replace(request, query=query))
+            if request.method != "GET" or not request.path.endswith("/things"):
+                return answer
+            page = {**msgspec.json.decode(answer.body), "metadata": {"continue": f"{token} {next(numbers)}"}}
+            return Answer(answer.status, answer.headers, msgspec.json.encode(page))
+
+        numbers = repeat(1) if token == "the same" else count()
+        endless = Client(InProcessTransport(continues))
+        with pytest.raises(TransportError, match="continues its pages without end"):
+            await StorageMigration(endless, NAME).run()
+        assert token == "the same" or next(numbers) <= 12
+        assert (await client.get(CustomResourceDefinition, NAME)).status.stored_versions == ["v1", "v2"]

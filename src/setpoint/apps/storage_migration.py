@@ -77,6 +77,7 @@ class StorageMigration:
             MigrationError: objects could not be written, the definition serves no version, or it changed during the
                 migration.
             ApiError: the definition does not exist, or may not be read.
+            TransportError: there was no answer, or the server continues the list without end.
             ExceptionGroup: contains the ApiErrors of writes that are not permitted or that failed in the server.
         """
         definition = await self.client.get(CustomResourceDefinition, self.name)
@@ -95,7 +96,7 @@ class StorageMigration:
         return total
 
     async def _write_all(self, kind: type[PartialObjectMetadata]) -> int:
-        total, token = 0, ""
+        total, token, newest = 0, "", ""
         paging = Paging(self.name)
         failures: list[str] = []
         while True:
@@ -112,7 +113,8 @@ class StorageMigration:
             token = page.metadata.continue_
             if not token:
                 break
-            paging.check(token, is_new=bool(page.items))
+            before, newest = newest, max((newest, *map(_order, page)))
+            paging.check(token, is_new=newest > before)
         if failures:
             details = "\n  ".join(failures[:10]) + (f"\n  and {len(failures) - 10} more" if len(failures) > 10 else "")
             raise MigrationError(
