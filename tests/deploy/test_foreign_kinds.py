@@ -86,7 +86,8 @@ def test_a_kind_that_another_project_installs_is_not_defined_whatever_the_progra
     parts = [controller("owns"), sp.Controller(Issuer, reconcile), admission]
     texts = printed(parts, command, tmp_path, capsys)
     assert any("sites.sites.example.com" in text for text in texts)
-    assert not any(word in text for text in texts for word in ("kind: Issuer", '"kind": "Issuer"'))
+    unquoted = [text.replace("\\", "") for text in texts]
+    assert not any(word in text for text in unquoted for word in ("kind: Issuer", '"kind": "Issuer"'))
     assert not any("issuers-editor" in text for text in texts), "the roles of its users are the other project's"
     if command in ("outside", "plain"):
         documents = [document for document in yaml.safe_load_all(texts[0]) if document]

@@ -133,9 +133,11 @@ def _description(version: Document) -> str:
 
 
 def _examples(operator: Installation) -> list[Document]:
-    """A minimal object of each custom resource that has a controller, in each version of the resource."""
+    """A minimal object of each of the operator's own custom resources that has a controller, in each version."""
     examples: dict[str, Document] = {}
-    for kind in (controller.kind for controller in operator.controllers if issubclass(controller.kind, CustomResource)):
+    for kind in (controller.kind for controller in operator.controllers):
+        if not issubclass(kind, CustomResource) or kind.definition.installed_by:
+            continue
         resource = resource_of(kind)
         schemas = Versions.of(kind).schemas
         for version in sorted(schemas, key=lambda version: version != resource.version):  # this class's own comes first
