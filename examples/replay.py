@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 
 from tests.ports import reserved_port
@@ -22,6 +23,8 @@ OWN = re.compile(r"/tmp(?=/(clusters\b|\w+\.kubeconfig))")
 """The paths of READMEs that are in a folder of the test."""
 PORTS = ("6443", "9443", "8089", "14000")
 """The ports that READMEs name. A test has others."""
+OPTIONS = " setpoint.manager: options: "
+"""In what programs log of their flags, which READMEs do not repeat."""
 DIFFERS = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?<= )\d+s$")
 
 
@@ -59,7 +62,8 @@ class Terminals:
         try:
             if STAYS.match(command):
                 self.running[command] = process
-                return [process.stdout.readline().rstrip("\n") for _ in range(lines)]
+                shown = (line.rstrip("\n") for line in process.stdout if OPTIONS not in line)
+                return list(islice(shown, lines))
             return process.communicate()[0].splitlines()
         finally:
             late.cancel()
