@@ -58,7 +58,6 @@ def not_found(resource: GroupResource, name: str) -> ApiStatusError:
 
 
 def no_such_path() -> ApiStatusError:
-    """The error for a path at which nothing is served."""
     return ApiStatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 

@@ -110,7 +110,6 @@ class RequestMetrics:
         return {_DURATIONS: histograms}
 
     def families(self, watches: Iterable[OpenWatch]) -> Iterator[Metric]:
-        """The families of all metrics, with the numbers of now; ``watches`` are those that are open."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         total = CounterMetricFamily(

@@ -108,8 +108,6 @@ def by_owner(head: Head) -> tuple[str, ...]:
 
 
 def by_label(label: str) -> IndexFunction:
-    """An index function for the value of one label."""
-
     def function(head: Head) -> Iterable[str]:
         value = head.labels.get(label)
         return () if value is None else (value,)

@@ -80,7 +80,6 @@ class Indexes:
     def add(
         self, name: str, function: IndexFunction, projection: type[Any] | None, records: Mapping[str, Record]
     ) -> str:
-        """See `Store.add_index`."""
         number, free = 1, name
         while (registered := self._named.get(free)) is not None:
             if registered.function == function and registered.projection is projection:
@@ -104,7 +103,6 @@ class Indexes:
     # -- changes -------------------------------------------------------------------------------------------------------
 
     def values(self, head: Head, document: bytes) -> Values:
-        """The values of an object in every index."""
         if not self.epoch:  # only the index of owners, whose function raises nothing
             return (by_owner(head),)
         decoded: dict[type[Any], Any] = {}

@@ -169,7 +169,6 @@ def is_known(kind: Type) -> bool:
 
 
 def known_call(overload: Overload, steps: list[Step]) -> Step:
-    """A step that makes a call whose overload is known."""
     function, id_, implementation = overload.function, overload.id, overload.implementation
     assert implementation is not None
 

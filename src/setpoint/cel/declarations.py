@@ -44,7 +44,6 @@ class Overload(msgspec.Struct, frozen=True):
 
     @property
     def parameters(self) -> frozenset[Type]:
-        """The type parameters in the signature."""
         kinds: set[Type] = set()
         for kind in (*self.arguments, self.result):
             _collect(kind, kinds)

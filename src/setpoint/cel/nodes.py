@@ -103,7 +103,6 @@ Node: TypeAlias = Literal | Ident | Select | Call | ListLiteral | MapLiteral | S
 
 
 def children(node: Node) -> list[Node]:
-    """The direct children of a node."""
     match node:
         case Select():
             return [node.operand]

@@ -24,7 +24,6 @@ _Arguments = Sequence[Value]
 
 
 def call_cost(function: str, overload: str, arguments: _Arguments, result: Value) -> int:
-    """The cost of one call that returned ``result``."""
     cost = _BY_OVERLOAD.get(overload) or _BY_FUNCTION.get(function)
     return 1 if cost is None else cost(arguments, result)
 

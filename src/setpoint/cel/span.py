@@ -20,11 +20,9 @@ class Span(NamedTuple):
     most: int
 
     def plus(self, other: Span) -> Span:
-        """The sum of this span and ``other``."""
         return Span(_capped(self.least + other.least), _capped(self.most + other.most))
 
     def times(self, other: Span) -> Span:
-        """The product of this span and ``other``."""
         return Span(_capped(self.least * other.least), _capped(self.most * other.most))
 
     def scaled(self, factor: float) -> Span:

@@ -53,7 +53,6 @@ class State:
 
 
 def constant(value: Value) -> Step:
-    """A step that returns the same value each time."""
     return lambda _: value
 
 
@@ -71,8 +70,6 @@ def local(slot: int) -> Step:
 
 
 def variable(slot: int, name: str) -> Step:
-    """A step that reads a variable of the environment."""
-
     def read(state: State) -> Value:
         state.spend(1)
         value = state.slots[slot]

@@ -29,7 +29,6 @@ class Type(msgspec.Struct, frozen=True):
 
     @property
     def runtime_name(self) -> str:
-        """The name that ``type(value)`` prints."""
         return _RUNTIME_NAMES.get(self.kind, self.name or self.kind)
 
 
@@ -57,22 +56,18 @@ _NULLABLE: Final = frozenset({"opaque", "struct", "any", "duration", "timestamp"
 
 
 def list_of(item: Type) -> Type:
-    """The type of lists with items of this type."""
     return Type("list", "", (item,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """The type of maps with these types of keys and values."""
     return Type("map", "", (key, value))
 
 
 def optional_of(value: Type) -> Type:
-    """The type of optionals whose value, if present, has this type."""
     return Type("opaque", "optional_type", (value,))
 
 
 def type_of(value: Type) -> Type:
-    """The type of a type itself."""
     return Type("type", "", (value,))
 
 
@@ -82,7 +77,6 @@ def struct(name: str) -> Type:
 
 
 def parameter(name: str) -> Type:
-    """A type parameter."""
     return Type("parameter", name)
 
 
@@ -119,7 +113,6 @@ class Solution:
         self._bindings: dict[Type, Type] = {}
 
     def add(self, unknown: Type, kind: Type) -> None:
-        """Substitutes ``kind`` for ``unknown`` from now on."""
         self._bindings[unknown] = kind
 
     def assignable(self, targets: tuple[Type, ...], values: tuple[Type, ...]) -> bool:
@@ -193,7 +186,6 @@ class Solution:
 
 
 def more_general(left: Type, right: Type) -> Type:
-    """The more general of two types, one of which is assignable to the other."""
     return left if _less_specific(left, right) else right
 
 

@@ -127,7 +127,6 @@ class MapValue:
         raise NotImplementedError
 
     def equals(self, other: MapValue) -> bool:
-        """Whether both maps have the same keys, with equal values."""
         if len(self) != len(other):
             return False
         for key in self:
@@ -193,7 +192,6 @@ class Opaque:
 
     @property
     def kind(self) -> Type:
-        """The value's type."""
         raise NotImplementedError
 
     @property

@@ -89,7 +89,6 @@ def only(definitions: Sequence[Document], names: Sequence[str], source: str) -> 
 
 
 async def from_cluster(client: Client, names: Collection[str] | None = None) -> list[Document]:
-    """The definitions in the cluster, with their status: those with these names, or all."""
     installed = await client.list(CustomResourceDefinition)
     head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": _KIND}  # the items of a list don't repeat it
     return [

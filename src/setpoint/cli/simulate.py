@@ -163,7 +163,6 @@ def _write_document(
     counterexamples: Sequence[Counterexample],
     controllers: Sequence[Controller[Any]],
 ) -> None:
-    """Writes the findings, unless the output is text."""
     if output == "text":
         return
     problems = []

@@ -75,7 +75,6 @@ class ClientBase:
             observer(record)
 
     async def _kind(self, name: str) -> type[Any]:
-        """The class of the kind with this name; see `Client.kind`."""
         return dynamic(await self._names.resource(name))
 
     def _manager(self, field_manager: str | None) -> str:

@@ -25,12 +25,10 @@ def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> b
 
 
 def pod_condition(pod: Pod, type: str) -> PodCondition | None:
-    """The pod's condition of that type; None if the pod does not have one."""
     return next((condition for condition in pod.status.conditions if condition.type == type), None)
 
 
 def node_condition(node: Node, type: str) -> NodeCondition | None:
-    """The node's condition of that type; None if the node does not have one."""
     return next((condition for condition in node.status.conditions if condition.type == type), None)
 
 

@@ -20,5 +20,4 @@ class PlacedSpec(msgspec.Struct):
 
 
 def node_of(pod: PlacedSpec) -> str | None:
-    """The name of the pod's node; None if it has none."""
     return pod.spec.node_name or None

@@ -33,7 +33,6 @@ def selects(selector: NodeSelector, node: Node) -> bool:
 
 
 def tolerates(tolerations: Iterable[Toleration], taints: Iterable[Taint], effects: Iterable[str]) -> bool:
-    """Whether every taint with one of these effects is tolerated."""
     all_tolerations, counted = list(tolerations), set(effects)
     return all(
         any(covers(toleration, taint) for toleration in all_tolerations) for taint in taints if taint.effect in counted

@@ -121,7 +121,6 @@ class ResourceQuotas:
         return informer is not None and informer.has_synced and informer.last_error is None
 
     def _stop_following(self, served: Sequence[Resource]) -> None:
-        """Stops following resources that are not served any more."""
         if self._resources.missing:
             return  # a server that can't be asked may still serve them
         for gvr in self._followed.keys() - {resource.gvr for resource in served}:

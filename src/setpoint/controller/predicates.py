@@ -141,7 +141,6 @@ class LastKnown(Head, frozen=True, kw_only=True, gc=False):
 
 
 def last_known(head: Head) -> LastKnown:
-    """The head as a `LastKnown`."""
     return LastKnown(**{name: getattr(head, name) for name in head.__struct_fields__})
 
 
@@ -167,7 +166,6 @@ def matches(selector: str | Mapping[str, str] | LabelSelector | Selector) -> Pre
 
 
 def in_namespaces(*namespaces: str) -> Predicate:
-    """A predicate that accepts events in these namespaces."""
     chosen = frozenset(namespaces)
     return objects_where(lambda head: head.namespace in chosen, f"in_namespaces({', '.join(sorted(chosen))})")
 

@@ -65,7 +65,6 @@ def rules_of(rules: Sequence[ValidationRule | str]) -> tuple[ValidationRule, ...
 
 
 def document_of(rule: ValidationRule) -> dict[str, Any]:
-    """The rule as an entry of ``x-kubernetes-validations``."""
     document: dict[str, Any] = {"rule": rule.rule}
     for value, name in (
         (rule.message, "message"),

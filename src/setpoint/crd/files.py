@@ -112,7 +112,6 @@ def checked_definition(definition: Mapping[str, Any]) -> Document:
 
 @cache
 def _schema() -> Schema:
-    """The schema of a definition."""
     schema = builtin_schema(CustomResourceDefinition)
     assert schema is not None
     return structural.load(schema)

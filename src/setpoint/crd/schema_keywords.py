@@ -55,7 +55,6 @@ def metas_of(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
 
 
 def options_of(metas: Iterable[msgspec.Meta]) -> list[FieldOptions]:
-    """The Kubernetes options in ``metas``."""
     return [meta.extra[KUBERNETES] for meta in metas if meta.extra and KUBERNETES in meta.extra]
 
 

@@ -98,7 +98,6 @@ def _list(schema: Schema, full: bool) -> JSON:
 
 
 def _texts(schema: Schema) -> Iterator[str]:
-    """Strings that the schema accepts."""
     pattern = compile_pattern(schema.pattern) if schema.pattern else None
     tried = [schema.default, _TEXTS.get(schema.format), *_TRIED, "a" * (schema.min_length or 0)]
     for text in tried:

@@ -43,7 +43,6 @@ class Resources:
     """The source of the figures, for a comment."""
 
     def document(self) -> dict[str, Any]:
-        """The value of a container's ``resources``."""
         return {"requests": {"cpu": self.cpu, "memory": self.memory}, "limits": {"memory": self.memory_limit}}
 
     @classmethod

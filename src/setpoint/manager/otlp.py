@@ -78,7 +78,6 @@ class Otlp:
         self._exports: list[OtlpMetrics] = []
 
     def metrics_of(self, registry: CollectorRegistry) -> OtlpMetrics:
-        """The runnable that exports the metrics of the registry."""
         interval = os.environ.get("OTEL_METRIC_EXPORT_INTERVAL", "")
         seconds = float(interval) / 1000 if interval.isdecimal() and int(interval) else INTERVAL
         labels = {"process": self._process} if self._process else {}

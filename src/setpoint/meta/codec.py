@@ -77,7 +77,6 @@ def raw_of(obj: Object) -> bytes | None:
 
 
 def remember_raw(obj: Object, raw: bytes) -> None:
-    """Makes `raw_of` return ``raw`` for ``obj``."""
     vars(obj)[_RAW] = raw
 
 

@@ -41,7 +41,6 @@ def end_of_managed_fields(raw: bytes, start: int) -> int:
 
 
 def is_complete(json: bytes) -> bool:
-    """Whether this is one JSON value."""
     try:
         _decode_whole(json)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

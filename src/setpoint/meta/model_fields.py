@@ -29,7 +29,6 @@ def wire_name(attribute: str) -> str:
 
 
 def is_pydantic(kind: Any) -> bool:
-    """Whether ``kind`` is the class of a pydantic model."""
     return isinstance(kind, type) and hasattr(kind, "__pydantic_fields__") and hasattr(kind, "model_validate")
 
 

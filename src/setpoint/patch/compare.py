@@ -84,7 +84,6 @@ def _compare(element: str, schema: Schema, old: Any, new: Any, result: Compariso
 
 
 def _put_all(element: str, schema: Schema, value: Any, fields: FieldSet) -> None:
-    """Adds the element, and each part of its value, to ``fields``."""
     fields.members.add(element)
     if not value or not is_granular(schema, value):
         return

@@ -74,7 +74,6 @@ class FieldSet:
 
     @classmethod
     def of(cls, *paths: Path) -> FieldSet:
-        """The set of these paths."""
         result = cls()
         for path in paths:
             result.add(path)

@@ -97,7 +97,6 @@ class Owner:
 
     @property
     def applied(self) -> bool:
-        """Whether this is an Apply entry."""
         return self.operation == "Apply"
 
     @property

@@ -31,7 +31,6 @@ class Pattern:
         self._backwards: Automaton | None = None
 
     def matches(self, text: str) -> bool:
-        """Whether the pattern matches anywhere in ``text``."""
         automaton = self._forwards
         automaton.steps = 0
         state = automaton.start(EDGE, search=True)

@@ -19,7 +19,6 @@ from setpoint.scaffold.templates import parts_file, template, words
 
 
 def project_files(project: Project) -> dict[str, File]:
-    """The files of a project, without the files of its kinds."""
     return template("project", words(project.names)) | parts_file(project)
 
 

@@ -88,7 +88,6 @@ class ProjectName:
 
     @property
     def package(self) -> str:
-        """The name of the Python package."""
         return self.name.replace("-", "_")
 
     @property
@@ -144,7 +143,6 @@ class KindName:
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as in its URL paths."""
         return self.given_plural or plural_of(self.kind)
 
 

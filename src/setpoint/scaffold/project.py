@@ -40,11 +40,9 @@ class Project(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> ProjectName:
-        """The names that follow from the project's name."""
         return ProjectName(self.name, self.group)
 
     def kind_names(self, api: Api) -> KindName:
-        """The names that follow from the kind's name."""
         return KindName(api.kind, api.version, self.group, api.plural)
 
     def api(self, kind: str) -> Api:

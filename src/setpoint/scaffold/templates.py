@@ -27,7 +27,6 @@ _GENERATED: Final = "src/acme_pkg/parts.py"
 
 
 def words(project: ProjectName, kind: KindName | None = None, version: str = "") -> dict[str, str]:
-    """The words of the templates and their replacements."""
     replacements = {"acme_pkg": project.package, "acme-dist": project.name, "acme-program": project.program}
     replacements["acme.example.com"] = project.group
     if kind is not None:

@@ -31,7 +31,6 @@ _EMAIL: Final = (
 
 
 def is_email(text: str) -> bool:
-    """Whether ``text`` is a single email address."""
     match = re.fullmatch(_EMAIL, text)
     if match is None:
         return False

@@ -131,7 +131,6 @@ def invalid(field: str, value: JSON, detail: str) -> FieldError:
 
 
 def type_invalid(field: str, value: JSON, detail: str) -> FieldError:
-    """An error: the value has the wrong type."""
     return FieldError(ErrorType.TYPE_INVALID, field, detail, value)
 
 

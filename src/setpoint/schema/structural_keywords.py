@@ -26,7 +26,6 @@ _COLLECTIONS: Final = frozenset({_LIST_TYPE, _MAP_TYPE, _MAP_KEYS})
 
 
 def keyword_errors(definition: _Definition, path: str) -> list[FieldError]:
-    """The errors in the keywords of ``definition`` and everything below it."""
     errors: list[FieldError] = []
     _check(definition, path, _Place(root=True), errors)
     return errors

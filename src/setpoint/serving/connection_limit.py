@@ -60,7 +60,6 @@ class ConnectionLimit:
             self._idle[transport] = None
 
     def close(self, transport: _Transport) -> None:
-        """Forgets a connection."""
         self._new.pop(transport, None)
         self._idle.pop(transport, None)
         self._active.discard(transport)

@@ -110,7 +110,6 @@ def _misfits(kind: type[CustomResource], new: Document, stored: Document | None)
 
 
 def unknown_fields_of(kind: type[CustomResource], document: Mapping[str, Any]) -> list[str]:
-    """The paths of fields in the JSON of an object that its kind does not have."""
     return unknown_fields(_schema_of(kind)[0], copy_json(dict(document)))
 
 
@@ -139,7 +138,6 @@ def _complete(
 
 
 def _as(kind: type[Any], document: Document, versions: Versions) -> Document:
-    """The object in the version of ``kind``."""
     return versions.convert(document, resource_of(kind).version)
 
 

@@ -368,7 +368,6 @@ class Cluster:
         return [kind for kind in kinds if not is_defined_in(self._definitions_given, kind)]
 
     def _definitions(self, kinds: Iterable[type[CustomResource]]) -> builtins.list[Mapping[str, Any]]:
-        """One definition for each kind, with all its versions."""
         versions: dict[tuple[str, str], builtins.list[type[CustomResource]]] = {}
         for kind in kinds:
             resource = resource_of(kind)

@@ -36,7 +36,6 @@ class Format(NamedTuple):
 
     @classmethod
     def of(cls, content_type: str) -> Format:
-        """The format of an answer with this Content-Type."""
         return _PROTOBUF if content_type.partition(";")[0] == PROTOBUF_TYPE else _JSON
 
 

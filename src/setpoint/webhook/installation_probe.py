@@ -18,7 +18,6 @@ MARK: Final = "webhook.setpoint.io/in-force"
 
 
 def marked(sample: K, role: Role) -> K:
-    """A copy of ``sample`` with the mark for the webhook of ``role``."""
     copy = decode(type(sample), encode(sample))
     copy.metadata.annotations[MARK] = role
     return copy

@@ -21,7 +21,6 @@ class PolicyRule(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def allows(rule: PolicyRule, attributes: Attributes) -> bool:
-    """Whether this one rule allows the request."""
     if not _has(rule.verbs, attributes.verb):
         return False
     if not attributes.is_resource:

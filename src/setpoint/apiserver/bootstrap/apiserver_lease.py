@@ -59,7 +59,6 @@ class IdentityLease:
         self._task = asyncio.create_task(self._run(), name="identity lease")
 
     async def stop(self) -> None:
-        """Stops the renewal and deletes the lease."""
         task, self._task = self._task, None
         if task is None:
             return

@@ -240,7 +240,6 @@ class _Maker:
         )
 
     def watching(self) -> Operation:
-        """The watch of one object."""
         kind = self.resource.kind
         return replace(
             self.listing(watch=True),

@@ -26,7 +26,6 @@ class BodyReader:
 
     @property
     def waits_for_memory(self) -> bool:
-        """Whether the body waits for memory."""
         return self._go_on is not None
 
     async def read(self, http: web.BaseRequest) -> bytes | None:

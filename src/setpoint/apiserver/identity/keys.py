@@ -87,7 +87,6 @@ class PublicKey(msgspec.Struct, frozen=True):
     algorithm: str = ""
 
     def accepts(self, algorithm: str) -> bool:
-        """Whether the algorithm fits this key."""
         from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
         if self.algorithm and self.algorithm != algorithm:

@@ -23,7 +23,6 @@ def account_name(namespace: str, name: str) -> str:
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:
-    """The groups to which every service account of a namespace belongs."""
     return ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
 
 

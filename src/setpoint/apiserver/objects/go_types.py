@@ -52,7 +52,6 @@ class GoField(NamedTuple):
 
 
 def is_message(name: str) -> bool:
-    """Whether the fields of the message ``name`` are known."""
     return name in _table()
 
 

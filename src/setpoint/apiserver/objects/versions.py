@@ -92,7 +92,6 @@ class Versions:
         return obj
 
     def converted(self, served: ServedResource, value: bytes) -> bytes:
-        """The bytes of an object in the served version, converted from the version in which they were written."""
         source = written_version(served, value)
         if source is served:
             return value

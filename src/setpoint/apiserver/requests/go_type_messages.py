@@ -176,7 +176,6 @@ def _inner(value: Any, step: str) -> Any:
 
 
 def _begins(path: str, key: str) -> bool:
-    """Whether the path's first step can be the key."""
     return path.startswith(key) and path[len(key) : len(key) + 1] in ("", ".", "[")
 
 

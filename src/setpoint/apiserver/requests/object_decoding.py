@@ -134,7 +134,6 @@ def typed(
 
 
 def kind_schema(kind: GroupVersionKind) -> Schema:
-    """The schema of a built-in kind."""
     return built_in_schemas()[definition_name(kind)]
 
 

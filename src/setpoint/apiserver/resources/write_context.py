@@ -90,9 +90,7 @@ class WriteContext(Protocol):
         ...
 
     @property
-    def dry_run(self) -> bool:
-        """Whether the request has the parameter ``dryRun``."""
-        ...
+    def dry_run(self) -> bool: ...
 
     @property
     def plugins_off(self) -> Collection[str]:

@@ -151,7 +151,6 @@ def _tag(number: int, kind: str) -> bytes:
 
 
 def _writer(tag: bytes, kind: str) -> Encoder:
-    """A function that writes a value with its tag."""
     match kind:
         case "string":
             return lambda value: chunk(tag, value.encode())

@@ -36,7 +36,6 @@ class _Object(msgspec.Struct):
 
 
 def sealed(revision: int, resource: str, namespace: str, name: str, deleted: bool, value: bytes) -> Row:
-    """A row with its checksum."""
     return Row(
         revision, resource, namespace, name, int(deleted), value,
         _checksum(revision, resource, namespace, name, int(deleted), value),

@@ -50,7 +50,6 @@ def read_annotation(name: str, text: str) -> Any:
 
 
 def _schema(name: str) -> Schema:
-    """The schema of the ``v2`` field that an annotation represents."""
     section = "spec" if name in ("metrics", "behavior") else "status"
     return built_in_schemas()["io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"].properties[section].properties[name]
 

@@ -80,7 +80,6 @@ def _versions_in_message(versions: list[JsonObject], shared: set[str]) -> Any:
 
 
 def shared_errors(spec: JsonObject, before: JsonObject) -> list[FieldError]:
-    """The errors in those parts that all versions have in common."""
     versions = spec.get("versions") or []
     if not versions:
         return []

@@ -50,7 +50,6 @@ def _is_checked(kind: str, format_: str) -> bool:
 
 
 def _schemas(schema: JsonObject) -> Iterator[JsonObject]:
-    """A schema and all schemas in it."""
     waiting = [schema]
     while waiting:
         current = waiting.pop()

@@ -28,7 +28,6 @@ def name_errors(value: str, rule: Callable[[str], list[str]], path: str) -> Erro
 
 
 def repeated_errors(names: Sequence[str], path: str) -> Errors:
-    """The errors for repeated names in a list."""
     return [duplicate(f"{path}[{index}]", names[index]) for index in repeats(names)]
 
 

@@ -85,7 +85,6 @@ def configuration_errors(config: JsonObject, path: str) -> Errors:
 
 
 def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in the spec of a device claim."""
     devices, path = spec.get("devices") or {}, f"{path}.devices"
     requests = devices.get("requests") or []
     names_of_requests = request_names(spec)
@@ -119,7 +118,6 @@ def claim_spec_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def request_names(spec: JsonObject) -> dict[str, set[str]]:
-    """The names of a claim's requests, each with the names of its alternatives."""
     return {
         request.get("name", ""): {part.get("name", "") for part in request.get("firstAvailable") or ()}
         for request in (spec.get("devices") or {}).get("requests") or ()
@@ -201,7 +199,6 @@ def _wanted(part: JsonObject, path: str) -> Errors:
 
 
 def toleration_errors(toleration: JsonObject, path: str) -> Errors:
-    """The errors in a toleration of device taints."""
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     value, effect = toleration.get("value", ""), toleration.get("effect", "")
     errors = name_errors(key, qualified_name, f"{path}.key") if key else []
@@ -237,7 +234,6 @@ def claim_template_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def class_errors(spec: JsonObject) -> Errors:
-    """The errors in a device class."""
     errors = _selectors(spec.get("selectors"), "spec.selectors")
     configs = spec.get("config") or []
     errors += _several(configs, "config", "spec")

@@ -297,7 +297,6 @@ def _success_errors(spec: JsonObject, path: str) -> Errors:
 
 
 def job_change_errors(new: JsonObject, old: JsonObject) -> Errors:
-    """The errors in an update of a job."""
     spec, before = new["spec"], old["spec"]
     errors: Errors = []
     count, at_once = spec.get("completions"), spec.get("parallelism")

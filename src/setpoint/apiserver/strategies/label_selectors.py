@@ -16,7 +16,6 @@ _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
 def labels_errors(labels: JsonObject | None, path: str) -> list[FieldError]:
-    """The errors in a map of labels."""
     errors: list[FieldError] = []
     for key, value in (labels or {}).items():
         errors += [invalid(path, key, text) for text in qualified_name(key)]

@@ -27,7 +27,6 @@ _BOTH: Final = "may not set both a target raw value and a target utilization"
 
 
 def target_errors(reference: JsonObject, path: str) -> Errors:
-    """The errors in a reference to an object that is scaled or measured."""
     errors: Errors = []
     for key in ("kind", "name"):
         value = reference.get(key, "")

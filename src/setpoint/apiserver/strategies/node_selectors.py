@@ -14,7 +14,6 @@ _OPERATORS: Final = "not a valid selector operator"
 
 
 def node_selector_errors(selector: JsonObject, path: str) -> Errors:
-    """The errors in a node selector."""
     terms, path = selector.get("nodeSelectorTerms") or [], f"{path}.nodeSelectorTerms"
     if not terms:
         return [required(path, "must have at least one node selector term")]
@@ -55,7 +54,6 @@ def _node_requirement_errors(requirement: JsonObject, path: str, *, values: bool
 
 
 def node_field_errors(requirement: JsonObject, path: str) -> Errors:
-    """The errors in a requirement on a field of a node."""
     operator, values, key = requirement.get("operator", ""), requirement.get("values") or [], requirement.get("key", "")
     errors: Errors = []
     if operator not in ("In", "NotIn"):

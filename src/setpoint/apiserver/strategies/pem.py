@@ -23,7 +23,6 @@ class Block(NamedTuple):
 
 
 def blocks(text: bytes) -> Iterator[Block]:
-    """The blocks of a text, in order."""
     searched = 0  # the next block can't begin before this position
     ends = [match.start() for match in _END.finditer(text)]
     for end in ends:

@@ -18,7 +18,6 @@ _APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def annotation_errors(metadata: JsonObject | None, spec: JsonObject, path: str) -> list[FieldError]:
-    """The errors in the annotations, which are at ``path``, of a pod or of a template of pods."""
     annotations: dict[str, str] = (metadata or {}).get("annotations") or {}
     errors: list[FieldError] = []
     if _MIRROR in annotations and not spec.get("nodeName"):

@@ -44,7 +44,6 @@ def between_errors(value: int, least: int, most: int, path: str) -> list[FieldEr
 
 
 def id_errors(value: int | None, path: str) -> list[FieldError]:
-    """The errors in a user or group id."""
     return [] if value is None else between_errors(value, 0, _MAX_ID, path)
 
 
@@ -63,26 +62,22 @@ def port_name_problems(name: str) -> list[str]:
 
 
 def port_errors(port: Any, path: str) -> list[FieldError]:
-    """The errors in a port that is given by number or by name."""
     if isinstance(port, str):
         return [invalid(path, port, text) for text in port_name_problems(port)]
     return between_errors(port or 0, 1, 65535, path)
 
 
 def pull_policy_errors(policy: str, path: str) -> list[FieldError]:
-    """The errors in ``imagePullPolicy``."""
     if not policy:
         return [required(path)]
     return [] if policy in _PULL else [not_supported(path, policy, _PULL)]
 
 
 def no_backsteps(target: str, path: str) -> list[FieldError]:
-    """The errors in a path that must not contain ``..``."""
     return [invalid(path, target, "must not contain '..'")] if ".." in target.split("/") else []
 
 
 def relative_path(target: str, path: str) -> list[FieldError]:
-    """The errors in a path that must be relative, without ``..``."""
     errors = [invalid(path, target, "must be a relative path")] if target.startswith("/") else []
     return errors + no_backsteps(target, path)
 

@@ -17,7 +17,6 @@ _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
 
 
 def mount_errors(container: JsonObject, path: str, volumes: dict[str, JsonObject]) -> Errors:
-    """The errors in mounts of volumes as directories."""
     errors: Errors = []
     devices = {item.get("name", ""): item.get("devicePath", "") for item in container.get("volumeDevices") or ()}
     targets: set[str] = set()
@@ -79,7 +78,6 @@ def _mount_manner(mount: JsonObject, path: str, *, privileged: bool) -> Errors:
 
 
 def device_errors(container: JsonObject, path: str, volumes: dict[str, JsonObject]) -> Errors:
-    """The errors in mounts of block devices."""
     errors: Errors = []
     mounts = {item.get("name", ""): item.get("mountPath", "") for item in container.get("volumeMounts") or ()}
     names: set[str] = set()

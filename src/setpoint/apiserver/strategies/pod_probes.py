@@ -89,7 +89,6 @@ def _http_get(action: JsonObject, path: str) -> Errors:
 
 
 def restart_errors(container: JsonObject, path: str) -> Errors:
-    """The errors in the restart policy and rules of a container."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
     errors: Errors = []
     if policy is None:

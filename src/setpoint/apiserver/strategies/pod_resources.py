@@ -39,7 +39,6 @@ def _native(name: str) -> bool:
 
 
 def resource_errors(name: str, path: str) -> Errors:
-    """The errors in the name of a resource of any kind."""
     errors = [invalid(path, name, text) for text in qualified_name(name)]
     standard = name in _STANDARD or name.startswith(("hugepages-", "requests.hugepages-"))
     if not errors and "/" not in name and not standard:
@@ -48,7 +47,6 @@ def resource_errors(name: str, path: str) -> Errors:
 
 
 def container_resource_errors(name: str, path: str) -> Errors:
-    """The errors in the name of a container resource."""
     errors = resource_errors(name, path)
     if "/" not in name:
         if name not in ("cpu", "memory", "ephemeral-storage") and not name.startswith("hugepages-"):
@@ -104,7 +102,6 @@ def _pod_resource_errors(name: str, path: str) -> Errors:
 
 
 def pod_requirements_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in the resources of a pod as a whole."""
     resources, field_path = spec["resources"], f"{path}.resources"
     if (spec.get("os") or {}).get("name") == "windows":
         return [forbidden(field_path, "may not be set for a windows pod")]
@@ -218,7 +215,6 @@ def _claim_errors(claims: list[JsonObject], declared: set[str], path: str) -> Er
 
 
 def resizing_errors(policies: list[JsonObject], restart: str, path: str) -> Errors:
-    """The errors in a container's ``resizePolicy``."""
     errors: Errors = []
     previous: set[str] = set()
     for index, policy in enumerate(policies):

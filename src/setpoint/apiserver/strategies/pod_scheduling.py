@@ -29,7 +29,6 @@ _SEARCH_RULE: Final = (
 
 
 def affinity_errors(affinity: JsonObject | None, path: str) -> Errors:
-    """The errors in a pod's affinity to nodes and to other pods."""
     if not affinity:
         return []
     errors: Errors = []
@@ -70,7 +69,6 @@ def _pod_term_errors(term: JsonObject, path: str) -> Errors:
 
 
 def _label_keys_errors(term: JsonObject, path: str) -> Errors:
-    """The errors in ``matchLabelKeys`` and ``mismatchLabelKeys``."""
     selector, match = term.get("labelSelector"), term.get("matchLabelKeys") or []
     errors: Errors = []
     for name in ("matchLabelKeys", "mismatchLabelKeys"):
@@ -99,7 +97,6 @@ def _label_keys_errors(term: JsonObject, path: str) -> Errors:
 
 
 def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
-    """The errors in topology spread constraints."""
     errors: Errors = []
     last = {
         (constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")): index
@@ -133,7 +130,6 @@ def spreading_errors(constraints: list[JsonObject] | None, path: str) -> Errors:
 
 
 def toleration_errors(tolerations: list[JsonObject] | None, path: str) -> Errors:
-    """The errors in the tolerations of a pod or a runtime class."""
     errors: Errors = []
     for index, toleration in enumerate(tolerations or ()):
         field_path, key, operator = f"{path}[{index}]", toleration.get("key", ""), toleration.get("operator", "")

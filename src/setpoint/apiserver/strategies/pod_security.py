@@ -40,7 +40,6 @@ _CONTAINER_FIELDS: Final = (
 
 
 def pod_security_errors(spec: JsonObject, path: str) -> Errors:
-    """The errors in a pod's own security context."""
     context, path = spec.get("securityContext"), f"{path}.securityContext"
     if not context:
         return []

@@ -44,7 +44,6 @@ def _with_part(container: JsonObject, new: JsonObject) -> JsonObject:
 
 
 def with_ephemeral_containers(old: JsonObject, new: JsonObject) -> JsonObject:
-    """The spec ``old`` with the ephemeral containers of the spec ``new``."""
     result: JsonObject = copy_json(old)
     result.pop("ephemeralContainers", None)
     if new.get("ephemeralContainers"):
@@ -53,7 +52,6 @@ def with_ephemeral_containers(old: JsonObject, new: JsonObject) -> JsonObject:
 
 
 def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
-    """The errors in a write of ``pods/resize``."""
     if _is_static(old):
         return [forbidden(_WHOLE, "static pods cannot be resized")]
     new, before = pod["spec"], old["spec"]
@@ -77,7 +75,6 @@ def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
 
 
 def ephemeral_errors(pod: JsonObject, old: JsonObject) -> Errors:
-    """The errors in a write of ``pods/ephemeralcontainers``."""
     if _is_static(old):
         return [forbidden(_WHOLE, "static pods do not support ephemeral containers")]
     errors = pod_spec_errors(pod["spec"], "spec", pod=pod["metadata"].get("name", ""))

@@ -272,7 +272,6 @@ def caseless(words: str) -> str:
 
 
 def driver_name_errors(name: str, path: str) -> Errors:
-    """The errors in the name of a CSI driver."""
     if not name:
         return [required(path)]
     errors = [too_long(path, 63)] if len(name) > 63 else []

@@ -129,7 +129,6 @@ def _token_errors(spec: JsonObject) -> list[FieldError]:
 
 
 def _change_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """The errors in an update of a pod's spec."""
     errors: list[FieldError] = []
     for key in ("containers", "initContainers"):
         if len(new.get(key) or ()) != len(old.get(key) or ()):

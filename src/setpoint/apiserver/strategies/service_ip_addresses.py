@@ -61,7 +61,6 @@ def canonical(address: str) -> str:
 
 
 def ip_address_of(address: str, namespace: str, name: str) -> JsonObject:
-    """The IPAddress for ``address`` of a service."""
     address = canonical(address)
     family = f"IPv{ip_address(address).version}"
     return {

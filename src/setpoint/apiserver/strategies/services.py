@@ -51,8 +51,6 @@ def _external_name(place: Place) -> list[FieldError]:
 
 
 def _policy(*policies: str) -> Check:
-    """A check that a text is one of ``policies``, if it is set."""
-
     def check(place: Place) -> list[FieldError]:
         wrong = place.value is not None and place.value not in policies
         return [not_supported(place.path, place.value, policies)] if wrong else []
@@ -240,7 +238,6 @@ def _drop(spec: JsonObject, before: JsonObject) -> None:
 
 
 def _changed(spec: JsonObject, before: JsonObject) -> list[FieldError]:
-    """The errors for changes to immutable fields."""
     errors: list[FieldError] = []
     if "ExternalName" not in (spec.get("type"), before.get("type")):
         if not (headless(spec) and headless(before)):

@@ -53,7 +53,6 @@ def warnings_of(resource: str, obj: JsonObject, old: JsonObject | None) -> Itera
 
 
 def status_warnings(resource: str, obj: JsonObject) -> Iterator[str]:
-    """The warnings about a written status."""
     status = obj.get("status") or {}
     if resource in ("services", "ingresses.networking.k8s.io"):
         for index, entry in enumerate((status.get("loadBalancer") or {}).get("ingress") or ()):

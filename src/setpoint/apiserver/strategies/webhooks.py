@@ -123,7 +123,6 @@ def review_version_errors(versions: Any, path: str) -> list[FieldError]:
 
 
 def rule_errors(rule: JsonObject, path: str) -> list[FieldError]:
-    """The errors in an entry of ``rules`` or ``resourceRules``."""
     errors: list[FieldError] = []
     operations = rule.get("operations") or []
     if not operations:

@@ -128,7 +128,6 @@ def replica_set_errors(spec: JsonObject, old: JsonObject | None) -> Errors:
 
 
 def controller_errors(spec: JsonObject) -> Errors:
-    """The errors in a replication controller."""
     errors = _counts(spec, "minReadySeconds")
     selector, template = spec.get("selector") or {}, spec.get("template")
     if not selector:

@@ -40,7 +40,6 @@ class Flags:
         return self._values[name][-1] if self._values.get(name) else default
 
     def several(self, name: str) -> list[str]:
-        """All values of the flag; a value with commas counts as several values."""
         parts = (part.strip() for value in self._values.get(name, ()) for part in value.split(","))
         return [part for part in parts if part]
 

@@ -95,7 +95,6 @@ class Check(Opaque):
 
 
 def request_resource(source: Authorizer, attributes: Attributes) -> Check:
-    """The value of ``authorizer.requestResource``."""
     return Check(_RESOURCE, source, attributes)
 
 

@@ -45,7 +45,6 @@ class RuleValidator:
 
     @property
     def empty(self) -> bool:
-        """Whether there are no rules to check."""
         return self._node is None
 
     def validate(

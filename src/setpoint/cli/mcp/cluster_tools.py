@@ -141,7 +141,6 @@ def _row(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_secrets(document: dict[str, Any]) -> dict[str, Any]:
-    """The object without its managed fields, and without the values of a Secret."""
     metadata = {name: value for name, value in (document.get("metadata") or {}).items() if name != "managedFields"}
     copy = {**document, "metadata": metadata}
     redacted(copy)

@@ -54,7 +54,6 @@ class ThrowawayCluster:
             )
 
     def remove_files(self) -> None:
-        """Removes the kubeconfig."""
         folder, self.kubeconfig, self._folder = self._folder, None, None
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)  # a cleaner of temporary files may have been there before

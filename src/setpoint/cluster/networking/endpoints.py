@@ -153,13 +153,11 @@ def slices_of(service: Service, groups: dict[tuple[Port, ...], list[Pod]]) -> It
 
 
 def _ips(pod: Pod, family: str) -> list[str]:
-    """The addresses of a pod that are of that IP family."""
     addresses = [item.ip for item in pod.status.pod_ips] or [pod.status.pod_ip or ""]
     return [address for address in addresses if address and (":" in address) == (family != _IPV4)]
 
 
 def ports_of(service: Service, pod: Pod) -> Iterator[Port]:
-    """The ports of a Service that a pod serves, with the pod's port numbers."""
     for port in service.spec.ports:
         number = _target(port, pod)
         if number:

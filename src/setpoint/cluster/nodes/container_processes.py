@@ -103,7 +103,6 @@ class Processes:
         return _UNKNOWN if run is None else run.code
 
     def find(self, pod: Pod, container: str, number: int) -> ProcessRun | None:
-        """A run that this process has started; None if there is none."""
         return self._runs.get((pod.uid, container, number))
 
     def end(self, pod: Pod, container: str, number: int, grace: float) -> None:
@@ -124,7 +123,6 @@ class Processes:
             _signal(run, signal.SIGKILL)
 
     async def ended(self) -> AsyncIterator[ObjectKey]:
-        """Yields the keys of pods as their processes end."""
         while True:
             yield await self._ended.get()
 
@@ -148,7 +146,6 @@ class Processes:
         self._stopped.set()
 
     async def _live(self, run: ProcessRun, pod: Pod, container: Container) -> None:
-        """Runs one process from its start to its end."""
         try:
             if run.stopping:
                 run.code = _UNKNOWN
@@ -237,7 +234,6 @@ class Processes:
 
 
 def this_machine() -> HollowNode:
-    """A node with the resources of this machine."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return HollowNode(name="local", cpu=str(os.cpu_count() or 1), memory=f"{pages // 1024}Ki", pods=110)
 

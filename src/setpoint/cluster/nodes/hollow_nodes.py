@@ -162,7 +162,6 @@ def _info(name: str) -> dict[str, str]:
 
 
 def labels_of(name: str, number: int) -> dict[str, str]:
-    """The labels that every hollow node has."""
     return {
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",

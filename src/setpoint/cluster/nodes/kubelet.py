@@ -90,7 +90,6 @@ class HollowKubelet:
             self.controller.source(processes.ended)
 
     def behaviours(self, pod: Pod) -> ContainerBehaviours:
-        """The behaviour of a pod's containers."""
         return ContainerBehaviours(pod, self._behaviour(pod), self._start_seconds, self._stop_seconds)
 
     def has(self, pod: Pod) -> bool:

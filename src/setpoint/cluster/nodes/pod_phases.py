@@ -49,7 +49,6 @@ def phase_of(pod: Pod, *, ending: bool = False) -> str:
 
 
 def set_conditions(pod: Pod, now: datetime) -> None:
-    """Sets the conditions of a pod from its phase and the states of its containers."""
     spec, status = pod.spec, pod.status
     over = {"Failed": "PodFailed", "Succeeded": "PodCompleted"}.get(status.phase or "")
     sidecars = {init.name for init in spec.init_containers if init.restart_policy == "Always"}

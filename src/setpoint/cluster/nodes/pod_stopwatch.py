@@ -17,7 +17,6 @@ class Stopwatch:
         self._began: dict[str, dict[str, float]] = {}
 
     def begin(self, uid: str, phase: str) -> None:
-        """Records that ``phase`` begins now."""
         self._began.setdefault(uid, {})[phase] = asyncio.get_running_loop().time()
 
     def begins(self, uid: str, phase: str) -> bool:
@@ -44,5 +43,4 @@ class Stopwatch:
         return began[second] - began[first] if first in began and second in began else None
 
     def forget(self, uid: str) -> None:
-        """Forgets a pod that is gone or has ended."""
         self._began.pop(uid, None)

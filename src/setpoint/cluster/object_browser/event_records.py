@@ -30,7 +30,6 @@ class Report(NamedTuple):
 
     @property
     def warns(self) -> bool:
-        """Whether the type of the event is ``Warning``."""
         return self.type == "Warning"
 
     @property

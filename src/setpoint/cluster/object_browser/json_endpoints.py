@@ -79,8 +79,6 @@ class ClusterPages:
         self._history = History(server.storage)
 
     def pages(self, controllers: Callable[[], Mapping[str, RunningController[Any]]]) -> dict[str, Handler]:
-        """The handlers by their paths."""
-
         async def named(_path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
             return await self._named(query, controllers())
 

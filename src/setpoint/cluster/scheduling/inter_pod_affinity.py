@@ -50,7 +50,6 @@ class Neighbours:
 
     @property
     def prefers(self) -> bool:
-        """Whether the affinities prefer some nodes to others."""
         return bool(self._pull)
 
     def pull(self, place: Place) -> int:

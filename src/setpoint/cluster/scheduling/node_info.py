@@ -154,7 +154,6 @@ class Place:
         self._count(self.pods.pop(key), -1)
 
     def without(self, pods: Iterable[PlacedPod]) -> Place:
-        """The same node without these pods."""
         keys = {pod.key for pod in pods}
         return Place(self.node, (pod for key, pod in self.pods.items() if key not in keys))
 

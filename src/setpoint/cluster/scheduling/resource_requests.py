@@ -28,7 +28,6 @@ def amount(resource: str, quantity: str) -> int:
 
 
 def amounts(quantities: Mapping[str, str]) -> Amounts:
-    """The quantities as integers, by resource."""
     return {resource: amount(resource, quantity) for resource, quantity in quantities.items()}
 
 

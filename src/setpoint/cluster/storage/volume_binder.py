@@ -234,7 +234,6 @@ def _set_phase(claim: PersistentVolumeClaim, phase: str, volume: PersistentVolum
 
 
 def hollow_volume(claim: PersistentVolumeClaim, storage_class: StorageClass) -> PersistentVolume:
-    """A new, empty volume for a claim."""
     spec = PersistentVolumeSpec(
         capacity={"storage": str(requested(claim))},
         access_modes=list(claim.spec.access_modes),

@@ -130,7 +130,6 @@ def best_match(
 
 
 def reaches(node: Node, volume: PersistentVolume) -> bool:
-    """Whether a pod on the node can use the volume."""
     affinity = volume.spec.node_affinity
     required = affinity.required if affinity is not None else None
     return required is None or selects(required, node)

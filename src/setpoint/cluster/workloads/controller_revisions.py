@@ -35,7 +35,6 @@ class Revisions(Generic[P]):
         self._claims: Claims[P, ControllerRevision] = Claims(parent, ControllerRevision, selector_of)
 
     def declare(self, controller: Controller[P]) -> Controller[P]:
-        """Makes ``controller`` watch revisions."""
         return controller.owns(ControllerRevision).watches(ControllerRevision, self.of_orphan)
 
     def of_orphan(self, head: Head) -> Iterable[ObjectKey]:

@@ -127,7 +127,6 @@ class Jobs:
         return bool(fresh.succeeded or fresh.failed)
 
     def _judge(self, job: Job, tally: _Tally, succeeded: int, failed: int, now: datetime) -> End | None:
-        """The end of the Job; None if the Job is not over."""
         spec, status = job.spec, job.status
         per_index = spec.backoff_limit_per_index is not None
         limit = spec.backoff_limit if spec.backoff_limit is not None else UNLIMITED if per_index else 6

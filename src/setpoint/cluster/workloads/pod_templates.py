@@ -78,7 +78,6 @@ def until_available(pod: Pod, min_ready: int | None, now: datetime) -> float | N
 
 
 def is_available(pod: Pod, min_ready: int | None, now: datetime) -> bool:
-    """Whether a pod has been ready for ``min_ready`` seconds."""
     remaining = until_available(pod, min_ready, now)
     return remaining is not None and remaining <= 0
 

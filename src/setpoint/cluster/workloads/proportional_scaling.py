@@ -78,7 +78,6 @@ def _part(deployment: Deployment, replica_set: ReplicaSet, desired: int, most: i
 
 
 def size_of(replica_set: ReplicaSet) -> int:
-    """The desired number of replicas of a ReplicaSet."""
     return 1 if replica_set.spec.replicas is None else replica_set.spec.replicas
 
 

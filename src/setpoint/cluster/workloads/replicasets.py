@@ -127,7 +127,6 @@ def _set_failure(replica_set: ReplicaSet | ReplicationController, reason: str, m
 
 
 def _clear_failure(replica_set: ReplicaSet | ReplicationController) -> None:
-    """Removes the condition ``ReplicaFailure``."""
     status = replica_set.status
     if isinstance(status, ReplicaSetStatus):
         status.conditions = [condition for condition in status.conditions if condition.type != FAILURE]

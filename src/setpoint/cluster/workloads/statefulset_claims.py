@@ -21,7 +21,6 @@ class StatefulClaims:
     """
 
     async def create(self, stateful_set: StatefulSet, ordinal: int, ctx: Context) -> None:
-        """Creates the missing claims of a pod."""
         for claim in claims_of(stateful_set, ordinal):
             if await ctx.get(PersistentVolumeClaim, claim.name) is not None:
                 continue
@@ -71,7 +70,6 @@ class StatefulClaims:
 
 
 def claims_of(stateful_set: StatefulSet, ordinal: int) -> Iterator[PersistentVolumeClaim]:
-    """The claims of one pod."""
     labels = stateful_set.spec.selector.match_labels
     for template in stateful_set.spec.volume_claim_templates:
         yield PersistentVolumeClaim(

@@ -237,7 +237,6 @@ class StatefulSets:
 
 
 def ordinals_of(stateful_set: StatefulSet) -> range:
-    """The ordinals of a StatefulSet's pods."""
     start = (stateful_set.spec.ordinals.start or 0) if stateful_set.spec.ordinals is not None else 0
     replicas = stateful_set.spec.replicas
     return range(start, start + (1 if replicas is None else replicas))

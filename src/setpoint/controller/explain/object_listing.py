@@ -340,7 +340,6 @@ def _node(resource: Resource, key: str, read: Mapping[str, Any]) -> TreeNode:
 
 
 def conditions_of(read: Mapping[str, Any]) -> Iterator[ConditionEntry]:
-    """The conditions in the status of ``read``, an object as JSON."""
     status = read.get("status")
     conditions = status.get("conditions") if isinstance(status, dict) else None
     for condition in conditions if isinstance(conditions, list) else ():

@@ -163,7 +163,6 @@ Mapping: TypeAlias = Callable[[Head | None, Head | None], Found]
 
 
 def itself(old: Head | None, new: Head | None) -> Iterable[ObjectKey]:
-    """The changed object's own key."""
     head = new if new is not None else old
     return (head.key,) if head is not None else ()
 

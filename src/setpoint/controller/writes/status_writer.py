@@ -43,7 +43,6 @@ class StatusWriter(Generic[K]):
         self._subresource = "status" if "status" in declared.resource.subresources else ""
 
     def draft(self, obj: K) -> StatusDraft:
-        """The draft of the status of an object that is not paused."""
         draft = self._draft(obj)
         draft.resume(self._controller.controls.pause)
         return draft

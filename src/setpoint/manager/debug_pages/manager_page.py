@@ -136,7 +136,6 @@ class ObjectsPage:
         self._survey = Survey()
 
     async def objects(self, _path: str, query: Mapping[str, list[str]], _headers: Mapping[str, str]) -> Answer:
-        """The answer from ``/debug/objects``."""
         controllers = self._find()
         limit_or_answer = asked_for(query, controller=("controller", controllers), state=("state", URGENCY))
         if isinstance(limit_or_answer, Answer):
@@ -188,5 +187,4 @@ def missing(problem: str, there_is: Iterable[str]) -> Answer:
 
 
 def as_json(value: Any, status: int = 200) -> Answer:
-    """An answer with ``value`` as JSON."""
     return Answer(status, msgspec.json.encode(value), _JSON)

@@ -128,7 +128,6 @@ def sample(seconds: float) -> Counter[Stack]:
 
 
 def speedscope(samples: Counter[Stack]) -> dict[str, Any]:
-    """The samples in speedscope's file format."""
     frames: dict[str, int] = {}
     stacks = [[frames.setdefault(place, len(frames)) for place in stack] for stack in samples]
     total = sum(samples.values())

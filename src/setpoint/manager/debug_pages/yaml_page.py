@@ -133,7 +133,6 @@ def as_yaml(obj: dict[str, Any], size: int) -> tuple[str, str]:
 
 
 def is_secret(obj: Mapping[str, Any]) -> bool:
-    """Whether the object is a Kubernetes Secret."""
     return obj.get("apiVersion") == "v1" and obj.get("kind") == "Secret"
 
 

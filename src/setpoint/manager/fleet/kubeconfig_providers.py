@@ -216,7 +216,6 @@ class KubeconfigSecrets:
         return name, text, partial(Kubeconfig.parse, text, f"{self._key} of Secret {secret.key}")
 
     def _is_kubeconfig(self, _secret: str, _cluster: str) -> bool:
-        """Whether a Secret of that name is the one with the kubeconfig of the cluster."""
         return True
 
 

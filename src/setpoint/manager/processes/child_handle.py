@@ -91,7 +91,6 @@ class ChildProcess:
             self._waiting.pop(number, None)
 
     def seconds_since_message(self) -> float:
-        """Seconds since the last message from the process."""
         return asyncio.get_running_loop().time() - self._last_message_at
 
     def unready(self) -> str:

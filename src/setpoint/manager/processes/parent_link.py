@@ -103,7 +103,6 @@ class ParentLease(Leadership):
         return ""
 
     def lead(self, until: float) -> None:
-        """Notes that the supervisor leads, or has renewed its lease."""
         if not self._reason:
             self._until = until
         self._leading.set()

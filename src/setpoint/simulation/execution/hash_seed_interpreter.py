@@ -86,7 +86,6 @@ def _interpreter(seed: int, pid: int) -> Interpreter:
 
 
 def list_user_modules() -> dict[str, str]:
-    """The file of each of the user's modules, by module name."""
     modules: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)

@@ -63,7 +63,6 @@ class WorkerPool:
         self._others.clear()
 
     def run(self, plan: Plan, options: Options) -> Result:
-        """The result of one run."""
         seed = plan.hash_seed
         if seed is not None and self._workers:
             self.runs += 1

@@ -32,7 +32,6 @@ class Actor:
         """The timers that were pending when the actor was paused."""
 
     def start(self, coro: Coroutine[Any, Any, T], name: str = "") -> asyncio.Task[T]:
-        """Runs ``coro`` in a task of this actor."""
         context = self.context()
         return asyncio.get_running_loop().create_task(coro, name=name or self.name, context=context)
 

@@ -181,7 +181,6 @@ def _listen() -> None:
 
 @contextmanager
 def isolated(isolation: Isolation) -> Iterator[None]:
-    """Puts the isolation into effect."""
     _listen()
     _active.append(isolation)
     try:

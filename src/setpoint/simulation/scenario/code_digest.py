@@ -16,7 +16,6 @@ _MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 
 def name_of_function(function: Callable[..., Any]) -> str:
-    """The function's name as ``module:function``."""
     return f"{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
 
 

@@ -261,7 +261,6 @@ class PlanGenerator:
 
 
 def _sample(faults: list[Fault], most: int, random: Random) -> list[Fault]:
-    """At most ``most`` of the faults, in their original order."""
     if len(faults) <= most:
         return faults
     chosen = set(random.sample(range(len(faults)), most))

@@ -201,7 +201,6 @@ class VirtualTimeRunner:
     def options(
         self, plan: Plan, *, trace: bool = False, patient: bool = False, looks: tuple[int, ...] = ()
     ) -> Options:
-        """The options of a run with the plan."""
         baseline = self._references[0].baseline
         since = 0
         if plan.seed == self._seed and not plan.stop and not trace:  # a trace begins at the beginning
@@ -218,7 +217,6 @@ class VirtualTimeRunner:
         )
 
     def run(self, plan: Plan, *, trace: bool = False) -> Result:
-        """The result of one run with the plan."""
         result = self.pool.run(plan, self.options(plan, trace=trace))
         if result.early:
             result = self.pool.run(plan, self.options(plan, trace=trace, patient=True))

@@ -219,7 +219,6 @@ class History(MemoryStorage):
 
 
 def _conditions(value: bytes, status: str) -> set[str]:
-    """The types of the object's conditions that have the status."""
     fields = _conditioned(value).status
     return {condition.type for condition in (fields and fields.conditions) or () if condition.status == status}
 

@@ -85,7 +85,6 @@ def _peer(place: Place) -> list[FieldError]:
 
 
 def _networks_of(policy: JsonObject) -> set[str]:
-    """The networks that a network policy names."""
     spec = policy.get("spec") or {}
     ways = ((rule, peers) for way, peers in (("ingress", "from"), ("egress", "to")) for rule in spec.get(way) or ())
     blocks = (peer.get("ipBlock") or {} for rule, peers in ways for peer in rule.get(peers) or ())

@@ -69,7 +69,6 @@ def node_amounts(place: Place) -> list[FieldError]:
 
 
 def quota_amounts(place: Place) -> list[FieldError]:
-    """The errors in the amounts of a quota."""
     errors: list[FieldError] = []
     for name, amount_text in (place.value or {}).items():
         path = f"{place.path}[{name}]"

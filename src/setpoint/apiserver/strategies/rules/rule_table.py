@@ -219,8 +219,6 @@ def selector(place: Place) -> list[FieldError]:
 
 
 def longest(most: int) -> Check:
-    """A check that a text has at most ``most`` bytes."""
-
     def check(place: Place) -> list[FieldError]:
         return [too_long(place.path, most)] if len((place.value or "").encode()) > most else []
 

@@ -43,7 +43,6 @@ def address(place: Place) -> Errors:
 
 
 def _balanced_addresses(obj: JsonObject) -> set[str]:
-    """The addresses of a load balancer."""
     points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     return {item.get("ip") for item in points}
 
@@ -80,7 +79,6 @@ def balanced(place: Place) -> Errors:
 
 
 def distinct_addresses(place: Place) -> Errors:
-    """The errors for repeated addresses of a node."""
     previous: set[tuple[str, str]] = set()
     errors: Errors = []
     for index, item in enumerate(place.value or ()):
@@ -129,7 +127,6 @@ def allocated(place: Place) -> Errors:
 
 
 def resizes(place: Place) -> Errors:
-    """The errors in the resize states of a claim."""
     errors: Errors = []
     for name, state in (place.value or {}).items():
         errors += _claim_resource(name, place.path)

@@ -87,7 +87,6 @@ def _distinct_types(place: Place) -> Errors:
 
 
 def _conditions(holder: str) -> tuple[Row, ...]:
-    """The rows for apimachinery's conditions (``metav1.Condition``)."""
     path = f"{holder}.conditions[]"
     return (
         row(f"{holder}.conditions", _distinct),
