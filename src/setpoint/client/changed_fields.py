@@ -25,7 +25,7 @@ def sent_fields(content_type: str, body: bytes) -> tuple[str, ...]:
             dict.fromkeys(
                 _dotted(operation["path"])
                 for operation in operations
-                if operation["op"] != "test" and not _bookkept(operation["path"])
+                if operation["op"] != "test" and tuple(operation["path"].split("/")[1:]) not in _PRECONDITIONS
             )
         )[:MAX_FIELDS]
     if content_type in (PatchType.MERGE.value, PatchType.STRATEGIC.value):
@@ -68,7 +68,3 @@ def _dotted(pointer: str) -> str:
     for token in pointer.split("/")[1:]:
         path = _joined(path, token.replace("~1", "/").replace("~0", "~"))
     return path
-
-
-def _bookkept(pointer: str) -> bool:
-    return tuple(pointer.split("/")[1:]) in _PRECONDITIONS

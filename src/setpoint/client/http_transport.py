@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from urllib.parse import urlsplit
@@ -297,7 +296,4 @@ class HttpTransport(Transport):
             self._pool = None
 
     def _new_pool(self, certificate: ClientCertificate | None) -> Pool:
-        return Pool(Dialer(self._config, self._context(certificate)), certificate)
-
-    def _context(self, certificate: ClientCertificate | None) -> ssl.SSLContext | None:
-        return self._config.tls.context(certificate) if self._https else None
+        return Pool(Dialer(self._config, self._config.tls.context(certificate) if self._https else None), certificate)

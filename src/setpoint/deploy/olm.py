@@ -122,14 +122,10 @@ def _owned(definition: Document) -> list[Document]:
             "version": version["name"],
             "kind": names["kind"],
             "displayName": names["kind"],
-            "description": _description(version) or names["kind"],
+            "description": str(version["schema"]["openAPIV3Schema"].get("description", "")) or names["kind"],
         }
         for version in definition["spec"]["versions"]
     ]
-
-
-def _description(version: Document) -> str:
-    return str(version["schema"]["openAPIV3Schema"].get("description", ""))
 
 
 def _examples(operator: Installation) -> list[Document]:

@@ -142,7 +142,7 @@ class Faults(Transport):
             return refusal(CODES[error], error.__name__, message, str(retry_after) if retry_after else "")
 
         if not isinstance(error, Exception) and error not in CODES:
-            names = ", ".join(_names())
+            names = ", ".join(sorted(kind.__name__ for kind in CODES))
             raise ValueError(f"{error.__name__} is not an answer of a server; use one of {names}, or an exception")
         self._add(kind, verb, name, subresource, times, before=refuse)
 
@@ -268,7 +268,3 @@ def _break_connection(when: str) -> Callable[[], None]:
         raise TransportError(f"connection reset by peer {when}", sent=True, reset=False)
 
     return lose
-
-
-def _names() -> list[str]:
-    return sorted(kind.__name__ for kind in CODES)

@@ -50,7 +50,7 @@ def pod_security_errors(spec: JsonObject, path: str) -> Errors:
         errors += id_errors(group, f"{path}.supplementalGroups[{index}]")
     errors += _sysctls(context.get("sysctls") or [], spec, f"{path}.sysctls")
     errors += _one_of(context.get("fsGroupChangePolicy"), ("Always", "OnRootMismatch"), f"{path}.fsGroupChangePolicy")
-    errors += _profiles(context, path)
+    errors += _seccomp(context, path) + _windows(context, path) + _app_armor(context, path)
     errors += _one_of(context.get("supplementalGroupsPolicy"), ("Merge", "Strict"), f"{path}.supplementalGroupsPolicy")
     return errors + _one_of(
         context.get("seLinuxChangePolicy"), ("MountOption", "Recursive"), f"{path}.seLinuxChangePolicy"
@@ -105,10 +105,6 @@ def container_security_errors(context: JsonObject, path: str, *, host_users: boo
 
 def _bad_value(context: JsonObject) -> Any:
     return dump("core.SecurityContext", context)
-
-
-def _profiles(context: JsonObject, path: str) -> Errors:
-    return _seccomp(context, path) + _windows(context, path) + _app_armor(context, path)
 
 
 def _seccomp(context: JsonObject, path: str) -> Errors:

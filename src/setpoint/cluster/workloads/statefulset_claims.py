@@ -50,7 +50,7 @@ class StatefulClaims:
         on_scaling = policy is not None and policy.when_scaled == "Delete"
         on_deletion = policy is not None and policy.when_deleted == "Delete"
         owner = pod if on_scaling and condemned else stateful_set if on_deletion else None
-        for claim in claims_of(stateful_set, _number(pod)):
+        for claim in claims_of(stateful_set, int(pod.name.rpartition("-")[2])):
             existing = await ctx.get(PersistentVolumeClaim, claim.name)
             if existing is None or existing.is_deleting:
                 continue
@@ -113,7 +113,3 @@ def _split(
     names = {(owner.api_version, owner.kind, owner.name) for owner in map(_controller, (stateful_set, pod))}
     own = [reference for reference in references if (reference.api_version, reference.kind, reference.name) in names]
     return own, [reference for reference in references if reference not in own]
-
-
-def _number(pod: Pod) -> int:
-    return int(pod.name.rpartition("-")[2])

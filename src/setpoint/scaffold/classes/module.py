@@ -241,7 +241,7 @@ def _column(column: Document, schema: Document) -> str:
 
 
 def _imports(body: str, modules: Iterable[tuple[str, str]]) -> list[str]:
-    code = _without_strings(body)
+    code = re.sub(r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"', '""', body)
     times = [name for name in ("date", "datetime") if re.search(rf"[\[ (]{name}\b", code)]
     typing = [name for name in ("Annotated", "Any", "Literal") if re.search(rf"\b{name}\b", code)]
     lines = ["from __future__ import annotations", ""]
@@ -255,7 +255,3 @@ def _imports(body: str, modules: Iterable[tuple[str, str]]) -> list[str]:
         packages.setdefault(package, []).append(module)
     lines += [f"from {package} import {', '.join(names)}" for package, names in packages.items()]
     return lines
-
-
-def _without_strings(body: str) -> str:
-    return re.sub(r'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"', '""', body)

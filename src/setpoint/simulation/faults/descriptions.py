@@ -57,7 +57,7 @@ def describe_fault(fault: Fault) -> str:
     seconds = fault.get("seconds")
     after = f"after {seconds:g} s" if isinstance(seconds, int | float) else "a moment later"
     sentence = pattern.format(
-        at=_at(fault.at),
+        at="the beginning" if fault.at == "run" else fault.at,
         point=_point(fault.at),
         again=f"only after {next_steps}" if over else "at once",
         later=f"after {next_steps}" if over else after,
@@ -75,11 +75,6 @@ def describe_fault(fault: Fault) -> str:
 def strikes_after_request(text: str) -> bool:
     """Whether the fault that a trace describes as ``text`` strikes after its request."""
     return text.startswith(_AFTER)
-
-
-def _at(point: str) -> str:
-    """The name of a step in a sentence; ``run`` is called the beginning."""
-    return "the beginning" if point == "run" else point
 
 
 def _point(point: str) -> str:

@@ -332,15 +332,12 @@ class World:
         since a fault may be all that keeps the object from being deleted.
         """
         for _ in (None, *self.plan.faults):
-            if not self._is_leaving(obj):
+            if not any(cluster_state.is_deleting(obj, self.setup.namespace) for cluster_state in self.cluster_states):
                 return
             self.steps.end_faults()
             await self.quiescence.reach(CONVERGE)
             if not self.steps.lasting:  # else one has begun meanwhile, such as a crash while it was cleaned up
                 return
-
-    def _is_leaving(self, obj: Object) -> bool:
-        return any(cluster_state.is_deleting(obj, self.setup.namespace) for cluster_state in self.cluster_states)
 
     def begin_step(self, step: int) -> None:
         """Begins a step. If ``branch`` has a different plan for the rest of the run, that plan replaces the current
