@@ -1,4 +1,4 @@
-"""Conditions of pods and nodes. The transition time of a condition changes only with its status."""
+"""Conditions in statuses. The transition time of a condition changes only with its status."""
 
 from __future__ import annotations
 
@@ -8,20 +8,32 @@ from typing import Any
 from setpoint.models.core_v1 import Node, NodeCondition, Pod, PodCondition
 
 
-def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
-    """Sets a condition in a pod's status. A condition that already has this status, reason and message stays as it is.
-    Returns whether anything changed.
+def set_condition(conditions: list[Any], new: Any, now: datetime | None = None) -> bool:
+    """Sets a condition. A condition that already has this status, reason and message stays as it is. Without ``now``
+    the time of a transition is filled in when the status is written. Returns whether anything changed.
     """
+    old = next((condition for condition in conditions if condition.type == new.type), None)
+    if old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message):
+        return False
+    last_transition = old.last_transition_time if old is not None and old.status == new.status else None
+    new.last_transition_time = last_transition or (now and now.replace(microsecond=0))
+    if old is None:
+        conditions.append(new)
+    else:
+        conditions[conditions.index(old)] = new
+    return True
+
+
+def set_pod_condition(pod: Pod, condition: PodCondition, now: datetime) -> bool:
+    """See `set_condition`. The condition is about the pod's present generation."""
     if pod.metadata.generation:
         condition.observed_generation = pod.metadata.generation
-    return _set(pod.status.conditions, condition, now)
+    return set_condition(pod.status.conditions, condition, now)
 
 
 def set_node_condition(node: Node, condition: NodeCondition, now: datetime) -> bool:
-    """Sets a condition in a node's status. A condition that already has this status, reason and message stays as it is,
-    including its heartbeat. Returns whether anything changed.
-    """
-    return _set(node.status.conditions, condition, now)
+    """See `set_condition`. A condition that stays as it is keeps its heartbeat."""
+    return set_condition(node.status.conditions, condition, now)
 
 
 def pod_condition(pod: Pod, type: str) -> PodCondition | None:
@@ -30,17 +42,3 @@ def pod_condition(pod: Pod, type: str) -> PodCondition | None:
 
 def node_condition(node: Node, type: str) -> NodeCondition | None:
     return next((condition for condition in node.status.conditions if condition.type == type), None)
-
-
-def _set(conditions: list[Any], new: Any, now: datetime) -> bool:
-    old = next((condition for condition in conditions if condition.type == new.type), None)
-    if old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message):
-        return False
-    moment = now.replace(microsecond=0)
-    last_transition = old.last_transition_time if old is not None and old.status == new.status else None
-    new.last_transition_time = last_transition or moment
-    if old is None:
-        conditions.append(new)
-    else:
-        conditions[conditions.index(old)] = new
-    return True

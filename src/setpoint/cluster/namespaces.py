@@ -10,6 +10,7 @@ import msgspec
 
 from setpoint.cache import Head
 from setpoint.client import AlreadyExists, ApiError, Client, Conflict, MethodNotAllowed, NotFound
+from setpoint.cluster.conditions import set_condition
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.predicates import named
@@ -193,13 +194,7 @@ class Remains:
             else:
                 reason, message = _NO_TROUBLE[type]
                 new = NamespaceCondition(type=type, status="False", reason=reason, message=message)
-            old = next((condition for condition in conditions if condition.type == type), None)
-            if old is None:
-                conditions.append(new)
-            elif (old.status, old.reason, old.message) != (new.status, new.reason, new.message):
-                if old.status == new.status:
-                    new.last_transition_time = old.last_transition_time
-                conditions[conditions.index(old)] = new
+            set_condition(conditions, new)
 
 
 async def _empty(client: Client, resource: Resource, namespace: str) -> list[_Item]:

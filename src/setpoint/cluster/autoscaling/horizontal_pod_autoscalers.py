@@ -12,6 +12,7 @@ from setpoint.client import ApiError
 from setpoint.cluster.autoscaling.metric_evaluation import REASONS, Measures, Proposal
 from setpoint.cluster.autoscaling.replica_calculator import MetricsError, Tolerance
 from setpoint.cluster.autoscaling.scaling_policies import Pace
+from setpoint.cluster.conditions import set_condition
 from setpoint.cluster.served_resources import ServedResources
 from setpoint.controller import Context, Controller, Outcome, after
 from setpoint.meta import ObjectKey, Quantity, Selector
@@ -204,15 +205,7 @@ def _tolerance(autoscaler: HorizontalPodAutoscaler) -> Tolerance:
 def _set(autoscaler: HorizontalPodAutoscaler, type: str, status: str, reason: str, message: str) -> None:
     """Sets a condition; its transition time is filled in when the status is written."""
     new = HorizontalPodAutoscalerCondition(type=type, status=status, reason=reason, message=message)
-    conditions = autoscaler.status.conditions
-    for place, old in enumerate(conditions):
-        if old.type == type:
-            if (old.status, old.reason, old.message) != (status, reason, message):
-                if old.status == status:
-                    new.last_transition_time = old.last_transition_time
-                conditions[place] = new
-            return
-    conditions.append(new)
+    set_condition(autoscaler.status.conditions, new)
 
 
 def _clock() -> float:
