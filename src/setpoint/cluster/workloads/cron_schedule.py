@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, Self
 
-_MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_DAYS: Final = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
-_NICKNAMES: Final = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_DURATION: Final = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|us|µs|ns|m|s)")
+from setpoint.schema.cron import CronField, parse_cron
+
 _YEARS: Final = 5
 """The number of years to search: a schedule without a matching time in these years counts as one that never matches."""
-
-
-class CronError(ValueError):
-    """The schedule can't be parsed."""
 
 
 class Cron:
@@ -35,33 +19,20 @@ class Cron:
     does not exist because of a clock change does not match; a time that occurs twice matches twice.
     """
 
-    def __init__(
-        self, minutes: set[int], hours: set[int], days: set[int], months: set[int], weekdays: set[int], both: bool
-    ) -> None:
-        self._minutes, self._hours = sorted(minutes), sorted(hours)
-        self._days, self._months, self._weekdays = days, months, weekdays
-        self._both = both
-        self._every: timedelta | None = None
+    def __init__(self, schedule: tuple[CronField, ...] | timedelta) -> None:
+        self._every = schedule if isinstance(schedule, timedelta) else None
+        fields = () if isinstance(schedule, timedelta) else schedule
+        minutes, hours, days, months, weekdays = fields or [CronField(frozenset(), True)] * 5
+        self._minutes, self._hours = sorted(minutes.values), sorted(hours.values)
+        self._days, self._months, self._weekdays = days.values, months.values, weekdays.values
+        self._both = days.is_any or weekdays.is_any
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """The schedule in ``text``: five fields, ``@every`` with a duration, or a nickname such as ``@daily``. Raises
         `CronError` if the text is not a schedule.
         """
-        text = text.strip()
-        if text.startswith("@every "):
-            cron = cls(set(), set(), set(), set(), set(), both=True)
-            cron._every = max(timedelta(seconds=int(_duration(text[len("@every ") :].strip()))), timedelta(seconds=1))
-            return cron
-        fields = _NICKNAMES.get(text, text).split()
-        if len(fields) != 5 or (text.startswith("@") and text not in _NICKNAMES):
-            raise CronError(f"expected five fields or a nickname such as @daily, found {text!r}")
-        minutes, _ = _field(fields[0], 0, 59)
-        hours, _ = _field(fields[1], 0, 23)
-        days, any_day = _field(fields[2], 1, 31)
-        months, _ = _field(fields[3], 1, 12, _MONTHS)
-        weekdays, any_weekday = _field(fields[4], 0, 6, _DAYS)
-        return cls(minutes, hours, days, months, weekdays, both=any_day or any_weekday)
+        return cls(parse_cron(text))
 
     def after(self, moment: datetime, zone: tzinfo = UTC) -> datetime | None:
         """The next time after ``moment``, as an aware time in UTC; None if there is none within five years. ``@every``
@@ -123,50 +94,3 @@ class Cron:
                 again = local.replace(fold=1).astimezone(UTC)
                 if again != first:
                     yield again
-
-
-def _field(text: str, low: int, high: int, names: list[str] | None = None) -> tuple[set[int], bool]:
-    """The values of a field, and whether one of its parts is ``*`` or ``?``."""
-    values: set[int] = set()
-    anything = False
-    for part in text.split(","):
-        span, slash, step_text = part.partition("/")
-        step = _number(step_text, part) if slash else 1
-        if step < 1:
-            raise CronError(f"step of {part!r} must be at least 1")
-        if span in ("*", "?"):
-            first, last = low, high
-            anything |= step == 1
-        else:
-            begin, dash, end = span.partition("-")
-            first = _value(begin, low, names, part)
-            last = _value(end, low, names, part) if dash else high if slash else first
-        if first < low or last > high or first > last:
-            raise CronError(f"{part!r} is not within {low}-{high}")
-        values.update(range(first, last + 1, step))
-    return values, anything
-
-
-def _value(text: str, low: int, names: list[str] | None, part: str) -> int:
-    if names is not None and text.lower() in names:
-        return names.index(text.lower()) + low
-    return _number(text, part)
-
-
-def _number(text: str, part: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise CronError(f"{part!r} does not contain a number where one is expected")
-    return int(text)
-
-
-def _duration(text: str) -> float:
-    parts = _DURATION.findall(text)
-    if not parts or "".join(parts) != text:
-        raise CronError(f"{text!r} is not a duration such as 1h30m")
-    total = 0.0
-    for part in parts:
-        unit = part.lstrip("0123456789.")
-        total += float(part.removesuffix(unit)) * _UNITS[unit]
-    if total > 1e9:
-        raise CronError(f"{text!r} is too long a duration")
-    return total

@@ -8,12 +8,13 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from setpoint.client import AlreadyExists, ApiError
-from setpoint.cluster.workloads.cron_schedule import Cron, CronError
+from setpoint.cluster.workloads.cron_schedule import Cron
 from setpoint.controller import Context, Controller, Outcome, after, done
 from setpoint.controller.events import reference_to
 from setpoint.meta import ObjectMeta
 from setpoint.meta.text_escaping import quote
 from setpoint.models.batch_v1 import CronJob, Job
+from setpoint.schema.cron import CronError
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 """The annotation with the scheduled time of a Job. Only Jobs that this controller makes have it."""
