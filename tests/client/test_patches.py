@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.client import PatchType
+from setpoint.client import PatchType, dynamic
 from setpoint.client.line_framer import LineFramer, LineTooLong
 from setpoint.client.patches import changes, edited, patch_between
-from setpoint.meta import decode
+from setpoint.meta import Resource, decode
 from setpoint.patch import json_patch, merge_patch
 
 from .conftest import Container, Thing
@@ -199,3 +199,15 @@ def test_a_null_inside_a_list_is_sent_in_a_patch_that_keeps_it() -> None:
     kind, patch = patch_between(original, modified)
     assert kind is PatchType.JSON
     assert json_patch.apply(original, json_patch.decode(json.dumps(patch))) == modified
+
+
+def test_true_in_place_of_one_is_a_change_although_they_are_equal_in_python() -> None:
+    """In an object without a class of its own, or in a field of any JSON."""
+    kind = dynamic(Resource(group="example.com", version="v1", kind="Note", plural="notes"))
+    raw = b'{"metadata":{"name":"a","resourceVersion":"5"},"spec":{"on":1,"same":2,"list":[0]}}'
+    obj = decode(kind, raw)
+    obj["spec"]["on"], obj["spec"]["list"] = True, [False]
+    change = changes(obj)
+    assert change is not None
+    assert json.loads(change[1]) == {"metadata": {"resourceVersion": "5"}, "spec": {"on": True, "list": [False]}}
+    assert b"true" in change[1]

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import setpoint as sp
 from setpoint.crd.schema import schema_of_type
 from setpoint.meta import DecodeError, Duration, MicroTime, Quantity, from_wire, to_wire
+from setpoint.meta.json_values import whole_numbers
 from setpoint.schema import prune, structural, validate
-from setpoint.schema.json_values import whole_numbers
 
 
 class Color(enum.Enum):

@@ -9,6 +9,7 @@ import msgspec
 
 from setpoint.client.verb_options import PatchType
 from setpoint.meta import Object, TooDeep, decode_as_read, json_of, plain, raw_of, to_wire
+from setpoint.meta.json_values import json_equal
 
 _KEYS = ("name", "key", "type", "uid", "containerPort", "port", "mountPath", "devicePath", "ip", "topologyKey")
 """Fields that may identify the items of a list; the first that all items have, with distinct values, is used."""
@@ -44,7 +45,7 @@ def _changes(obj: Object, raw: bytes) -> tuple[PatchType, bytes] | None:
     read = plain(raw)
     before = to_wire(decode_as_read(type(obj), raw)[0])
     after = to_wire(obj)
-    if before == after:
+    if json_equal(before, after):
         return None
     for part in ("metadata", "spec", "status"):  # left out on the wire when empty, but not removed
         if part in read and (part in before or part in after):
@@ -65,14 +66,12 @@ def patch_between(original: dict[str, Any], modified: dict[str, Any]) -> tuple[P
     """A patch that turns ``original`` into ``modified``: a merge patch, or a JSON patch if a value must be set to
     null.
     """
-    from setpoint.patch import merge_patch  # imported here, because reading objects does not need it
+    from setpoint.patch import json_diff, merge_patch  # imported here, because reading objects does not need it
 
     patch = merge_patch.diff(original, modified)
     if merge_patch.apply(original, patch) == modified:
         return PatchType.MERGE, patch
-    operations: list[dict[str, Any]] = []
-    _operations(original, modified, "", operations)
-    return PatchType.JSON, operations
+    return PatchType.JSON, json_diff.diff(original, modified)
 
 
 def edited(raw: Any, before: Any, after: Any) -> Any:
@@ -81,7 +80,7 @@ def edited(raw: Any, before: Any, after: Any) -> Any:
 
     The arguments are not changed; the result shares values with ``raw`` and ``after``.
     """
-    if before == after:
+    if json_equal(before, after):
         return raw
     if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
         result = {key: value for key, value in raw.items() if key in after or key not in before}
@@ -126,22 +125,3 @@ def _origins(before: list[Any], after: list[Any]) -> list[int | None]:
 def _name(item: dict[str, Any], key: str) -> str | int | None:
     value = item.get(key)
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
-
-
-def _operations(original: Any, modified: Any, path: str, operations: list[dict[str, Any]]) -> None:
-    if isinstance(original, dict) and isinstance(modified, dict):
-        for key in original:
-            if key not in modified:
-                operations.append({"op": "remove", "path": f"{path}/{_escaped(key)}"})
-        for key, value in modified.items():
-            place = f"{path}/{_escaped(key)}"
-            if key not in original:
-                operations.append({"op": "add", "path": place, "value": value})
-            else:
-                _operations(original[key], value, place, operations)
-    elif original != modified:
-        operations.append({"op": "replace", "path": path, "value": modified})
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from setpoint.schema.json_values import json_equal
+from setpoint.meta.json_values import json_equal
 from setpoint.schema.schema_node import Schema
 
 from .compare import Comparison, compare

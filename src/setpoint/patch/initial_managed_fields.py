@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.schema.json_values import json_equal
+from setpoint.meta.json_values import json_equal
 from setpoint.schema.schema_node import ANYTHING, Schema
 
 from .fieldset import EMPTY, FieldSet

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from setpoint.meta.go_integers import NumberError, parse_int
+from setpoint.meta.json_values import copy_json, format_json_number
 from setpoint.schema.json_body import go_syntax_error, parse_json
-from setpoint.schema.json_values import copy_json, format_json_number
 
 from .go_text import go_kind
 

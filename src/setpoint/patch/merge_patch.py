@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.schema.json_values import json_equal
+from setpoint.meta.json_values import json_equal
 
 
 def apply(document: Any, patch: Any) -> Any:

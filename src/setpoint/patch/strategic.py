@@ -19,7 +19,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from setpoint.schema.json_values import json_equal, token
+from setpoint.meta.json_values import json_equal, token
 from setpoint.schema.schema_node import ANYTHING, Schema
 
 from .go_text import go_text

@@ -10,11 +10,12 @@ place; the others do not change their arguments.
 
 from __future__ import annotations
 
+from setpoint.meta.json_values import copy_json, json_equal, nested_over, repeats
+
 from . import structural
 from .defaulting import apply_defaults, drop_nulls, fill_defaults
 from .errors import ErrorType, FieldError, to_aggregate_message, to_causes
 from .json_body import go_syntax_error, parse_json
-from .json_values import copy_json, json_equal, nested_over, repeats
 from .list_types import list_type_errors
 from .object_meta import OBJECT_META, with_object_meta
 from .openapi import Schemas, load_openapi

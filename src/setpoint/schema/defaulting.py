@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .json_values import copy_json
+from setpoint.meta.json_values import copy_json
+
 from .schema_node import JSON, UNSET, Schema
 
 

@@ -12,8 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-JSON: TypeAlias = Any
-"""A plain JSON value: dict with str keys, list, str, int, float, bool or None."""
+from setpoint.meta.json_values import JSON
 
 Type: TypeAlias = Literal["object", "array", "string", "integer", "number", "boolean", ""]
 ListType: TypeAlias = Literal["", "atomic", "set", "map"]

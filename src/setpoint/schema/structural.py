@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from setpoint.meta.json_values import copy_json, json_equal
+
 from .errors import FieldError, forbidden, invalid
-from .json_values import copy_json, json_equal
 from .object_meta import with_object_meta
 from .openapi import Schemas
 from .prune import prune

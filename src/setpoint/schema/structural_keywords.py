@@ -8,8 +8,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from setpoint.meta.json_values import repeats
+
 from .errors import FieldError, forbidden, invalid, not_supported, required
-from .json_values import repeats
 from .schema_node import JSON
 
 _Definition = Mapping[str, JSON]

@@ -6,6 +6,7 @@ import json
 import math
 from typing import Final
 
+from setpoint.meta.json_values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
 from setpoint.meta.text_escaping import quote
 from setpoint.regexp import PatternError, compile_pattern
 
@@ -24,7 +25,6 @@ from .errors import (
     type_invalid,
 )
 from .formats import is_checked, matches_format
-from .json_values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
 from .list_types import list_type_errors
 from .schema_node import GO_INT_OR_STRING, JSON, UNSET, Schema
 

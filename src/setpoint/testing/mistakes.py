@@ -19,8 +19,8 @@ from setpoint.cache.function_names import place_of
 from setpoint.controller import Context, Controller
 from setpoint.controller.context import current
 from setpoint.meta import Object, to_wire
+from setpoint.patch.json_diff import diff
 from setpoint.testing.user_code import find_user_line
-from setpoint.webhook.json_diff import diff
 
 C = TypeVar("C", bound=Controller[Any])
 _BLOCKING: Final = frozenset({"socket.connect", "socket.getaddrinfo", "subprocess.Popen"})

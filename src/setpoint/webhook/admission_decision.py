@@ -13,11 +13,11 @@ from setpoint.client.patches import edited
 from setpoint.client.response_checks import beginnings_of, kind_of
 from setpoint.crd import CustomResource, Versions
 from setpoint.meta import DecodeError, Misfit, Object, Status, StatusCause, StatusDetails, decode_as_read, to_wire
+from setpoint.patch.json_diff import diff
 from setpoint.schema import validate
 from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
 from setpoint.webhook.admission import Admission, Function, Role
 from setpoint.webhook.installation_probe import probed
-from setpoint.webhook.json_diff import diff
 from setpoint.webhook.review import NO_READS, Operation, Reads, Review
 from setpoint.webhook.review_messages import AdmissionRequest, AdmissionResponse
 

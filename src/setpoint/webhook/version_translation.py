@@ -17,10 +17,10 @@ from setpoint.client.patches import edited
 from setpoint.crd import ConversionError, CustomResource, Versions
 from setpoint.crd.newest_version import newest_of
 from setpoint.meta import Object, Status, resource_of
+from setpoint.patch.json_diff import diff
 from setpoint.schema import validate
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.admission_decision import UNREADABLE, Misdirected, decide, invalid, status
-from setpoint.webhook.json_diff import diff
 from setpoint.webhook.review import NO_READS, Reads
 from setpoint.webhook.review_messages import AdmissionRequest, AdmissionResponse
 

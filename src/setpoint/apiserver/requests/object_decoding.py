@@ -25,6 +25,7 @@ from setpoint.apiserver.resources.builtin_schemas import built_in_schemas
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.meta.duplicate_key import RepeatedKey
+from setpoint.meta.json_values import whole_numbers
 from setpoint.models import definition_name
 from setpoint.models.history import NEWEST
 from setpoint.patch.go_text import go_kind
@@ -39,7 +40,6 @@ from setpoint.schema import (
     prune,
 )
 from setpoint.schema.errors import OMITTED
-from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
 _NO_HEAD: Final = "couldn't get version/kind; json parse error: "

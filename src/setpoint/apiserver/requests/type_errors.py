@@ -19,9 +19,9 @@ from setpoint.apiserver.objects.go_form import join_bytes
 from setpoint.apiserver.requests import go_type_messages
 from setpoint.apiserver.requests.schema_unions import schema_union_problem
 from setpoint.meta import GroupVersionKind, MicroTime, Quantity, parse_time
+from setpoint.meta.json_values import MAX_INT64, MIN_INT64, whole_numbers
 from setpoint.models import UnknownKindError, kind_for
 from setpoint.schema import OBJECT_META, ErrorType, FieldError, Schema, drop_nulls, validate
-from setpoint.schema.json_values import MAX_INT64, MIN_INT64, whole_numbers
 
 # Required by the published schema, but the real server takes their absence for a zero value.
 _NOT_REALLY_REQUIRED: Final = frozenset(

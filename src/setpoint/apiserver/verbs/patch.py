@@ -48,6 +48,7 @@ from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import check_versions, converter, ignored_fields
 from setpoint.apiserver.verbs.update import check_name, modify
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
+from setpoint.meta.json_values import whole_numbers
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch import json_patch, merge_patch, strategic
 from setpoint.patch.apply import ApplyConflict, Endpoint, InvalidApply
@@ -57,7 +58,6 @@ from setpoint.patch.strategic import StrategicPatchError
 from setpoint.patch.typed import TypedError, type_errors
 from setpoint.schema import Schema
 from setpoint.schema.errors import invalid as invalid_field
-from setpoint.schema.json_values import whole_numbers
 
 _log = logging.getLogger(__name__)
 

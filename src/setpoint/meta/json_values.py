@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from .schema_node import JSON
+JSON: TypeAlias = Any
+"""A plain JSON value: dict with str keys, list, str, int, float, bool or None."""
 
 MAX_INT64: Final = 2**63 - 1
 MIN_INT64: Final = -(2**63)

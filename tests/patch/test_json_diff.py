@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setpoint.meta.json_values import json_equal
 from setpoint.patch import json_patch
-from setpoint.schema.json_values import json_equal
-from setpoint.webhook.json_diff import diff
+from setpoint.patch.json_diff import diff
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "b", "1", 1.0, 0.5])
 values = st.recursive(
