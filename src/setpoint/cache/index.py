@@ -73,9 +73,6 @@ class Index:
         """The values that at least one object has."""
         return iter(self._postings)
 
-    def __len__(self) -> int:
-        return len(self._postings)
-
 
 def answers(function: IndexFunction) -> Callable[[Any], tuple[str, ...]]:
     """A function that converts the result of ``function`` to a tuple of strings: empty for None, with one item for a

@@ -131,10 +131,6 @@ class FieldSet:
             node = self.children[element] = FieldSet()
         return node
 
-    def below(self, element: str) -> FieldSet:
-        """The set of paths below ``element``, possibly empty."""
-        return self.children.get(element, EMPTY)
-
     def has(self, path: Path) -> bool:
         """Whether exactly this path is a member."""
         node: FieldSet | None = self

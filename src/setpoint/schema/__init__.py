@@ -10,7 +10,7 @@ place; the others do not change their arguments.
 
 from __future__ import annotations
 
-from setpoint.meta.json_values import copy_json, json_equal, nested_over, repeats
+from setpoint.meta.json_values import JSON, copy_json, json_equal, nested_over, repeats
 
 from . import structural
 from .defaulting import apply_defaults, drop_nulls, fill_defaults
@@ -20,7 +20,7 @@ from .list_types import list_type_errors
 from .object_meta import OBJECT_META, with_object_meta
 from .openapi import Schemas, load_openapi
 from .prune import prune, unknown_fields
-from .schema_node import ANYTHING, JSON, UNSET, Schema, Unset
+from .schema_node import ANYTHING, UNSET, Schema, Unset
 from .validate import validate
 from .validation_result import Denial, Verdict
 

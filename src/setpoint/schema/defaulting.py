@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from setpoint.meta.json_values import copy_json
+from setpoint.meta.json_values import JSON, copy_json
 
-from .schema_node import JSON, UNSET, Schema
+from .schema_node import UNSET, Schema
 
 
 def apply_defaults(schema: Schema, value: JSON) -> None:

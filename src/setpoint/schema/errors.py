@@ -15,9 +15,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from setpoint.meta.json_values import JSON
 from setpoint.meta.text_escaping import quote
-
-from .schema_node import JSON
 
 
 class ErrorType(StrEnum):

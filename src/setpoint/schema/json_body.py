@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .schema_node import JSON
+from setpoint.meta.json_values import JSON
 
 _GO_ESCAPES: Final = {"'": "\\'", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
 _encode: Final = msgspec.json.Encoder().encode

@@ -7,8 +7,10 @@ from typing import Final
 
 import msgspec
 
+from setpoint.meta.json_values import JSON
+
 from .errors import LONGEST_PATH, Errors, FieldError, duplicate, invalid, shortened
-from .schema_node import JSON, Schema
+from .schema_node import Schema
 
 _text: Final = msgspec.json.Encoder(order="deterministic").encode
 

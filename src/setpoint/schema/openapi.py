@@ -11,8 +11,10 @@ from typing import Any, Final, cast
 
 from msgspec.structs import force_setattr
 
+from setpoint.meta.json_values import JSON
+
 from .object_meta import with_object_meta
-from .schema_node import ANYTHING, GO_INT_OR_STRING, JSON, UNSET, ListType, MapType, Schema, Type
+from .schema_node import ANYTHING, GO_INT_OR_STRING, UNSET, ListType, MapType, Schema, Type
 
 _EXTENSIONS_V1: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 _PROPS: Final = _EXTENSIONS_V1 + "JSONSchemaProps"

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from setpoint.meta.json_values import JSON
+
 from .errors import LONGEST_PATH, shortened
-from .schema_node import JSON, Schema
+from .schema_node import Schema
 
 _ROOM: Final = 1 << 20
 """The length of all paths together, in characters. Only paths below very long keys can be longer than a body."""

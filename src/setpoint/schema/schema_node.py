@@ -30,12 +30,6 @@ class Unset:
     def __bool__(self) -> bool:
         return False
 
-    def __copy__(self) -> Unset:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Unset:
-        return self
-
 
 UNSET: Final = Unset()
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from setpoint.meta.json_values import copy_json, json_equal
+from setpoint.meta.json_values import JSON, copy_json, json_equal
 
 from .errors import FieldError, forbidden, invalid
 from .object_meta import with_object_meta
 from .openapi import Schemas
 from .prune import prune
-from .schema_node import JSON, UNSET, Schema
+from .schema_node import UNSET, Schema
 from .structural_form import form_errors
 from .structural_keywords import keyword_errors
 from .validate import validate

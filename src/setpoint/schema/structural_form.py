@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from setpoint.meta.json_values import JSON
 from setpoint.regexp import PatternError, compile_pattern
 
 from .builtin_patterns import OWN_PATTERNS
 from .errors import FieldError, forbidden, invalid, required
-from .schema_node import JSON
 
 _Definition = Mapping[str, JSON]
 _INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]

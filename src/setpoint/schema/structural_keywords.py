@@ -8,10 +8,9 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from setpoint.meta.json_values import repeats
+from setpoint.meta.json_values import JSON, repeats
 
 from .errors import FieldError, forbidden, invalid, not_supported, required
-from .schema_node import JSON
 
 _Definition = Mapping[str, JSON]
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Final
 
-from setpoint.meta.json_values import MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
+from setpoint.meta.json_values import JSON, MAX_INT64, MIN_INT64, format_json_number, json_equal, json_type, token
 from setpoint.meta.text_escaping import quote
 from setpoint.regexp import PatternError, compile_pattern
 
@@ -26,7 +26,7 @@ from .errors import (
 )
 from .formats import is_checked, matches_format
 from .list_types import list_type_errors
-from .schema_node import GO_INT_OR_STRING, JSON, UNSET, Schema
+from .schema_node import GO_INT_OR_STRING, UNSET, Schema
 
 _INT32: Final = (-(2**31), 2**31 - 1)
 _RANGES: Final = {"int32": _INT32, GO_INT_OR_STRING: _INT32}
