@@ -62,8 +62,8 @@ class Terminals:
         try:
             if STAYS.match(command):
                 self.running[command] = process
-                shown = (line.rstrip("\n") for line in process.stdout if OPTIONS not in line)
-                return list(islice(shown, lines))
+                output = (line.rstrip("\n") for line in process.stdout if OPTIONS not in line)
+                return list(islice(output, lines))
             return process.communicate()[0].splitlines()
         finally:
             late.cancel()
