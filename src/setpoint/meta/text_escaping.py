@@ -11,6 +11,9 @@ import msgspec
 
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
+_QUOTED: Final = {
+    ord(character): f"\\{letter}" for character, letter in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)
+}
 _PICTURES: Final = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
     0x7F: 0x2421,
@@ -22,8 +25,15 @@ separators of Unicode, and those that change the direction of the text after the
 
 
 def quote(text: str) -> str:
-    """``text`` in double quotes; printable text is escaped as by Go's ``%q``."""
-    return json.dumps(text, ensure_ascii=False)
+    """``text`` in double quotes, escaped as by Go's ``%q``."""
+    return f'"{"".join(map(_quoted, text)) if not text.isprintable() else text.translate(_QUOTED)}"'
+
+
+def _quoted(character: str) -> str:
+    code = ord(character)
+    if code in _QUOTED or character.isprintable():
+        return _QUOTED.get(code, character)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def unicode_text(text: str) -> str:
