@@ -48,9 +48,27 @@ async def test_replicas_that_another_set_are_a_conflict_unless_forced(api: Api) 
     assert "f:replicas" not in maker["fieldsV1"]["f:spec"]
 
 
-async def test_no_replicas_are_none(api: Api) -> None:
-    assert (await api.apply(f"{WEB}/scale", scale(None), "hpa", force="true")).ok()["spec"] == {}
+async def test_an_apply_without_replicas_sets_none_only_where_it_applied_them_before(api: Api) -> None:
+    """The answers of a kube-apiserver 1.37.2."""
+    for force in ("false", "true"):
+        assert (await api.apply(f"{WEB}/scale", scale(None), "hpa", force=force)).ok()["spec"] == {"replicas": 1}
+    (await api.apply(f"{WEB}/scale", scale(), "hpa", force="true")).ok()
+    assert (await api.apply(f"{WEB}/scale", scale(None), "hpa")).ok()["spec"] == {}
     assert (await api.get(WEB)).ok()["spec"]["replicas"] == 0
+
+
+async def test_replicas_that_nobody_set_are_those_of_before_the_first_apply(api: Api) -> None:
+    path = f"{DEPLOYMENTS}/plain"
+    (await api.apply(path, deployment("plain"), "own")).ok()
+    words = 'conflict with "before-first-apply" with subresource "scale" using autoscaling/v1: .spec.replicas'
+    (await api.apply(f"{path}/scale", scale(3), "own")).failed(409, "Conflict", words)
+    (await api.apply(f"{path}/scale", scale(1), "hpa")).ok()
+    managers = (await api.get(path)).ok()["metadata"]["managedFields"]
+    assert [(entry["manager"], entry.get("subresource")) for entry in managers] == [
+        ("hpa", "scale"),
+        ("own", None),
+        ("before-first-apply", "scale"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -37,12 +36,13 @@ from setpoint.apiserver.requests.type_errors import convert_numbers
 from setpoint.apiserver.resources.registry import ScalePaths, ServedResource
 from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.storage import Record
-from setpoint.apiserver.verbs.managed_fields import converter
 from setpoint.apiserver.verbs.patch import APPLY, patch_types, quoted, read_configuration, read_patch, unfit
 from setpoint.apiserver.verbs.update import check_name, kind_of, modify, precondition_failed
 from setpoint.meta import GroupKind, GroupResource, GroupVersionKind, SelectorError
 from setpoint.patch import apply as server_side_apply
 from setpoint.patch.apply import ApplyConflict, Endpoint, InvalidApply
+from setpoint.patch.fieldset import FieldSet
+from setpoint.patch.managed_fields import Managed, Owner
 from setpoint.patch.typed import type_errors
 from setpoint.schema import copy_json
 from setpoint.schema.errors import invalid as invalid_field
@@ -51,8 +51,7 @@ from setpoint.schema.errors import type_invalid
 JsonObject = dict[str, Any]
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
-_OF_VERSION: Final = re.compile(r" using [^\s:]+")
-_USING: Final = f" using {_SCALE.api_version}"
+_PATH: Final = FieldSet.of(("f:spec", "f:replicas"))
 _NOT_APPLIED: Final = (
     "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to "
     "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
@@ -135,15 +134,16 @@ def _checked(call: Call, kind: str, scale: JsonObject, validation: str, repeated
 def _applied(call: Call) -> JsonObject:
     """The Scale after an apply; the field manager of the apply then owns the replicas. Raises ApiStatusError."""
     options = WriteOptions.parse(call.query, "PatchOptions", apply=True)
+    record, live = _live(call)
     scale = read_configuration(call, options, _SCALE, kind_schema(_SCALE))
     errors = type_errors(kind_schema(_SCALE), scale)
     if errors:
         raise unfit(InvalidApply(errors), _SCALE, *(scale["metadata"].get(key, "") for key in ("namespace", "name")))
     scale["metadata"].setdefault("name", call.path.name)
-    record, live = _live(call)
     if call.served.custom:
         raise bad_request(_NOT_APPLIED)
-    return _set(call, record, live, scale, options, apply=True)
+    replicas, managers = _merged(call, live, scale, options)
+    return _set(call, record, live, {**scale, "spec": {"replicas": replicas}}, options, managers=managers)
 
 
 def scale_of(served: ServedResource, obj: JsonObject) -> JsonObject:
@@ -186,8 +186,9 @@ def _set(
     scale: JsonObject,
     options: WriteOptions,
     *,
-    apply: bool = False,
+    managers: list[JsonObject] | None = None,
 ) -> JsonObject:
+    """The Scale after its replicas are set; ``managers`` are the managedFields of the object after an apply."""
     served = call.served
     metadata = scale.get("metadata") or {}
     spec = scale.get("spec") or {}
@@ -222,42 +223,54 @@ def _set(
         if not isinstance(node, dict):
             raise bad_request(f"the scale can't be set: {step} of the object is not an object")
     node[paths.replicas[-1]] = replicas
-    if apply:
-        new = _owned(call, live, paths, replicas, options)
+    if managers is not None:
+        new["metadata"]["managedFields"] = managers
     new["metadata"].pop("resourceVersion", None)
     if metadata.get("resourceVersion"):
         new["metadata"]["resourceVersion"] = metadata["resourceVersion"]
     elif not served.strategy.unconditional_update:
         new["metadata"]["resourceVersion"] = str(record.revision)
     value = modify(
-        call, served, record, live, new, options, subresource="scale", part_of=scale_form, track_fields=not apply
+        call, served, record, live, new, options, subresource="scale", part_of=scale_form, track_fields=managers is None
     )
     return scale_of(served, decode(call.versions.converted(served, value)))
 
 
-def _owned(call: Call, live: JsonObject, paths: ScalePaths, replicas: int, options: WriteOptions) -> JsonObject:
-    """``live`` with the replicas set and owned by the field manager. Raises ApiStatusError (409)."""
-    served = call.served
-    configuration: Any = replicas
-    for step in reversed(paths.replicas):
-        configuration = {step: configuration}
-    schema, api_version = served.schema, served.resource.api_version
+def _merged(
+    call: Call, live: JsonObject, configuration: JsonObject, options: WriteOptions
+) -> tuple[int, list[JsonObject]]:
+    """The replicas and the managedFields of ``live`` after an apply to its Scale, in which only the managers of the
+    replicas count. Raises ApiStatusError (409).
+    """
+    shown = _patched_scale(call.served, live)
     try:
         result = server_side_apply.apply(
-            Endpoint(schema, api_version, "scale", convert=converter(call, served)),
-            live,
-            configuration,
-            live["metadata"].get("managedFields") or [],
+            Endpoint(kind_schema(_SCALE), _SCALE.api_version, "scale"),
+            shown,
+            {name: value for name, value in configuration.items() if name != "status"},
+            shown["metadata"].get("managedFields") or [],
             options.field_manager,
             force=bool(options.force),
             now=None,  # as upstream
         )
     except ApplyConflict as problem:
-        # The message names the managers of the replicas with the version of a Scale.
-        causes = [{**cause, "message": _OF_VERSION.sub(_USING, cause["message"])} for cause in problem.causes]
-        raise apply_conflict(_OF_VERSION.sub(_USING, problem.message), causes) from None
-    new: JsonObject = copy_json(result.object)
-    return new
+        raise apply_conflict(problem.message, problem.causes) from None
+    replicas: int = (result.object.get("spec") or {}).get("replicas") or 0
+    path = FieldSet.of(tuple(f"f:{step}" for step in (call.served.scale or ScalePaths()).replicas))
+    owners = {
+        owner.identity: owner for owner in Managed.decode(result.managed_fields).owners.values() if owner.fields & _PATH
+    }
+    managed = Managed.decode(live["metadata"].get("managedFields") or [])
+    for identity, owner in managed.owners.items():
+        if owner.fields & path:
+            manager, operation, version, subresource = identity
+            if owners.pop((manager, operation, version and _SCALE.api_version, subresource), None) is None:
+                managed.owners[identity] = owner.with_fields(owner.fields - path)
+    for owner in owners.values():
+        new = Owner(owner.manager, owner.operation, call.served.resource.api_version, owner.subresource, fields=path)
+        managed.owners[new.identity] = new
+    managed.drop_empty()
+    return replicas, managed.encode()
 
 
 def _check_replicas(served: ServedResource, record: Record, replicas: Any) -> None:
