@@ -176,7 +176,10 @@ async def test_pages_with_a_selector_do_not_count_what_remains(api: Api) -> None
     assert "remainingItemCount" not in page["metadata"]
     rest = (await api.get(MAPS, limit=1, labelSelector="odd=1", **{"continue": page["metadata"]["continue"]})).ok()
     assert names(rest) == ["m3"]
-    assert "continue" not in rest["metadata"]
+    last = (await api.get(MAPS, limit=1, labelSelector="odd=1", **{"continue": rest["metadata"]["continue"]})).ok()
+    assert names(last) == [], "a page is continued if any object follows, as upstream"
+    assert "continue" not in last["metadata"]
+    assert "continue" not in (await api.get(MAPS, limit=1, fieldSelector="metadata.name=m1")).ok()["metadata"]
 
 
 async def test_resource_versions_of_lists(api: Api) -> None:

@@ -69,7 +69,7 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
         if at is not None and at < call.state.compaction.floor:
             raise Compacted(at, call.state.compaction.floor)
         first = start if served.resource.namespaced or not start else f"/{start}"
-        records, count = storage.scan_from(first, served.collection, call.path.namespace or None, at=at)
+        records, _ = storage.scan_from(first, served.collection, call.path.namespace or None, at=at)
     except Compacted:
         if not start:
             raise expired(_EXPIRED) from None
@@ -85,10 +85,14 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
     if not limit:
         return list(matching), metadata
     page = list(islice(matching, limit))
-    if next(matching, None) is not None:
-        metadata["continue"] = _token(_key(page[-1]) + "\0", int(metadata["resourceVersion"]))
-        if matcher.everything:
-            metadata["remainingItemCount"] = count - limit
+    if len(page) == limit and not matcher.one_name:
+        # As upstream, another page follows if there are objects after this one, whether or not they match.
+        after = _key(page[-1]) + "\0"
+        first = after if served.resource.namespaced else f"/{after}"
+        if remaining := storage.scan_from(first, served.collection, call.path.namespace or None, at=at)[1]:
+            metadata["continue"] = _token(after, int(metadata["resourceVersion"]))
+            if matcher.everything:
+                metadata["remainingItemCount"] = remaining
     return page, metadata
 
 

@@ -24,10 +24,11 @@ class Matcher:
     """A label selector, a field selector and the ranges of a shard, combined.
 
     ``everything``: whether every object matches. ``shards``: the ranges; None if there is no shard selector.
+    ``one_name``: whether only objects of one name match.
     ``decodes``: whether the field selector needs more than the name and the namespace, so objects have to be decoded.
     """
 
-    __slots__ = ("_fields", "_labels", "_served", "decodes", "everything", "shards")
+    __slots__ = ("_fields", "_labels", "_served", "decodes", "everything", "one_name", "shards")
 
     def __init__(
         self, served: ServedResource, labels: Selector, fields_: FieldSelector, shards: ShardRanges | None = None
@@ -36,6 +37,7 @@ class Matcher:
         self._labels = labels
         self._fields = fields_
         self.decodes = any(name not in _NAMES for name, _, _ in fields_.requirements)
+        self.one_name = any(name == "metadata.name" and equal for name, equal, _ in fields_.requirements)
         self.shards = shards
         self.everything = not labels and not fields_ and shards is None
 
