@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
-from tests.apiserver.harness import serving
+from tests.apiserver.harness import Answer, serving
 from tests.apiserver.test_access import allow, as_, guarded, rule
 
 GROUP = "certificates.k8s.io"
@@ -105,3 +105,22 @@ async def test_what_is_not_a_request_is_refused_as_such(text: str) -> None:
         body = request("kubernetes.io/kube-apiserver-client")
         body["spec"]["request"] = text
         (await api.post(REQUESTS, body)).failed(422, "Invalid", "spec.request")
+
+
+async def test_the_status_of_a_request_neither_adds_nor_removes_a_decision() -> None:
+    """The answers of a kube-apiserver 1.37.2."""
+    approved, denied = ({"type": kind, "status": "True", "reason": "R"} for kind in ("Approved", "Denied"))
+    async with serving() as api:
+        (await api.post(REQUESTS, request())).ok()
+
+        async def written(part: str, *conditions: dict[str, Any]) -> Answer:
+            return await api.patch(f"{REQUESTS}/r/{part}", {"status": {"conditions": list(conditions)}})
+
+        words = 'status.conditions: Forbidden: updates may not {} a condition of type "Approved"'
+        (await written("status", approved)).failed(422, "Invalid", words.format("add"))
+        (await written("approval", approved)).ok()
+        (await written("status")).failed(422, "Invalid", words.format("remove"))
+        stored = (await written("status", {**approved, "reason": "Other"}, {"type": "Odd", "status": "True"})).ok()
+        conditions = [(item["type"], item.get("reason")) for item in stored["status"]["conditions"]]
+        assert conditions == [("Approved", "R"), ("Odd", None)]
+        (await written("approval", approved, denied)).failed(422, "Invalid", "must specify at most one of")

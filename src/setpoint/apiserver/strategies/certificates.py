@@ -61,9 +61,13 @@ class SigningRequests(Strategy):
         if subresource == "approval":
             result["status"] = {**before, "conditions": status.get("conditions") or []}
             return result
-        decisions = [item for item in before.get("conditions") or () if item.get("type") in _DECISIONS]
-        others = [item for item in status.get("conditions") or () if item.get("type") not in _DECISIONS]
-        result["status"] = {**status, **({"conditions": decisions + others} if decisions or others else {})}
+        for kind in _DECISIONS:  # whose times and reasons stay; `validate_subresource` refuses other changes
+            were = [item for item in before.get("conditions") or () if item.get("type") == kind]
+            places = [place for place, item in enumerate(status.get("conditions") or ()) if item.get("type") == kind]
+            if len(were) == len(places):
+                for place, item in zip(places, were, strict=True):
+                    status["conditions"][place] = item
+        result["status"] = status
         return result
 
     def ignored_fields(self, subresource: str) -> FieldSet:
@@ -73,15 +77,19 @@ class SigningRequests(Strategy):
     def validate_subresource(self, subresource: str, obj: JsonObject, old: JsonObject) -> list[FieldError]:
         after, before = _condition_types(obj), _condition_types(old)
         errors = [
-            invalid(f"status.conditions[{index}].type", name, "Approved and Denied conditions are mutually exclusive")
-            for index, name in enumerate(after)
-            if name in _DECISIONS and {*_DECISIONS} <= {*after[: index + 1]}
-        ]
-        errors += [
             forbidden("status.conditions", f"updates may not remove a condition of type {quote(name)}")
             for name in (*_DECISIONS, "Failed")
             if after.count(name) < before.count(name)
         ]
+        errors += [
+            forbidden("status.conditions", f"updates may not add a condition of type {quote(name)}")
+            for name in _DECISIONS
+            if subresource == "status" and after.count(name) > before.count(name)
+        ]
+        if {*_DECISIONS} <= {*after}:
+            both = [f'conditions[{{"type": "{name}"}}]' for name in _DECISIONS]
+            text = f"must specify at most one of: {', '.join(f'`{item}`' for item in both)}"
+            errors.append(invalid("status.conditions", f"{{{', '.join(both)}}}", text))
         return errors
 
 

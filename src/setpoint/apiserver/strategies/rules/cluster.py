@@ -20,6 +20,7 @@ from setpoint.meta.names import dns1035_label, dns1123_subdomain, path_segment
 from setpoint.schema import FieldError, repeats
 from setpoint.schema.errors import OMITTED, duplicate, invalid, not_supported, required, too_long
 
+_LEGACY: Final = "kubernetes.io/legacy-unknown"
 _USAGES: Final = (
     "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment",
     "decipher only", "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel",
@@ -121,6 +122,8 @@ def _asked_for(place: Place) -> list[FieldError]:
 
 
 def _signer_name(place: Place) -> list[FieldError]:
+    if place.value == _LEGACY and place.old is None:
+        return [invalid(place.path, place.value, "the legacy signerName is not allowed via this API version")]
     return signer_errors(place.value or "", place.path)
 
 

@@ -53,10 +53,9 @@ def _signing_status(place: Place) -> Errors:
     """The errors in the status of a certificate request's condition. For ``Approved``, ``Denied`` and
     ``Failed``, only the status ``True`` is supported.
     """
-    errors = _condition_status(place)
-    if errors or place.holder.get("type") not in ("Approved", "Denied", "Failed") or place.value == "True":
-        return errors
-    return [not_supported(place.path, place.value, ("True",))]
+    if not place.value or place.holder.get("type") not in ("Approved", "Denied", "Failed"):
+        return _condition_status(place)
+    return [] if place.value == "True" else [not_supported(place.path, place.value, ("True",))]
 
 
 def _reason(place: Place) -> Errors:
