@@ -126,7 +126,7 @@ async def test_versions_differ_in_name_and_schema_only(api: Api) -> None:
     (await api.put(f"{newer}/one", (await api.get(f"{newer}/one")).ok())).ok()
     (await api.patch(f"{newer}/one", {"spec": {"numpods": 3}})).ok()
     assert api.revision == before  # changes that change nothing are not stored in any version
-    (await api.get(MYKINDS.replace("/v1/", "/v0/"))).failed(404, "NotFound")
+    assert (await api.get(MYKINDS.replace("/v1/", "/v0/"))).status == 404
     by_new = (await api.post(newer, mykind("two", "v2", spec={"note": "x"}))).ok()
     assert by_new["apiVersion"] == "grp.example.com/v2"
     assert (await api.get(f"{MYKINDS}/two")).ok()["apiVersion"] == "grp.example.com/v1"
@@ -205,7 +205,7 @@ async def test_names_belong_to_whoever_had_them_first(served: Api) -> None:
     status = (await served.get(f"{CRDS}/others.grp.example.com")).ok()["status"]
     conditions = {item["type"]: (item["status"], item["reason"]) for item in status["conditions"]}
     assert conditions == {"NamesAccepted": ("False", "ListKindConflict"), "Established": ("False", "NotAccepted")}
-    (await served.get("/apis/grp.example.com/v1/others")).failed(404, "NotFound")
+    assert (await served.get("/apis/grp.example.com/v1/others")).status == 404
 
 
 async def test_group_scope_and_kind_stay(served: Api) -> None:

@@ -19,6 +19,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from tests.apiserver.harness import config_map
 from tests.programs import DEADLINE
+from yarl import URL
 
 from setpoint.apiserver import ApiServer, HttpFront, OpenAddressError, PortTakenError
 from setpoint.apiserver.http.allowed_hosts import refusal
@@ -81,6 +82,14 @@ async def test_selectors_survive_percent_encoding() -> None:
     async with ApiServer() as server, HttpFront(server) as front, aiohttp.ClientSession(front.url) as client:
         await client.post(MAPS, json=config_map(metadata={"labels": {"a": "b"}}))
         async with client.get(MAPS, params={"labelSelector": "a in (b,c),!d", "limit": "5"}) as answer:
+            assert len((await answer.json())["items"]) == 1
+
+
+async def test_a_parameter_with_a_semicolon_is_dropped() -> None:
+    async with ApiServer() as server, HttpFront(server) as front, aiohttp.ClientSession(front.url) as client:
+        await client.post(MAPS, json=config_map())
+        url = URL(f"{front.url}{MAPS}?labelSelector=a=b;&limit=5", encoded=True)
+        async with client.get(url) as answer:
             assert len((await answer.json())["items"]) == 1
 
 

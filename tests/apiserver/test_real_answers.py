@@ -44,7 +44,7 @@ async def test_built_in_kinds_are_only_shown_in_a_type_that_the_client_names(acc
 async def test_the_form_of_a_list_is_chosen_before_its_options_and_numbers_before_selectors() -> None:
     options = {"labelSelector": "=", "limit": "x"}
     async with serving() as api:
-        odd = await api.send("GET", MAPS, accept="application/json;as=Odd;v=v1;g=meta.k8s.io", **options)
+        odd = await api.send("GET", MAPS, accept="application/json;as=Odd;v=v1;g=meta.k8s.io", query=options)
         odd.failed(406, "NotAcceptable", "only the following media types are accepted")
         text = 'strconv.ParseInt: parsing "x": invalid syntax'
         for more in ({}, {"watch": "1"}):

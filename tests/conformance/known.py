@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Final
 
 WORDS: Final = "the same refusal of the same field, in other words or in another order"
-HTTP: Final = "refused before the server's own code upstream, by its HTTP library"
 ANSWERS: Final = "answers of a cluster: its address, its administrators, its audience"
 DISCOVERY: Final = "the order of things that have none, or other methods than GET on discovery and health"
 BOOKKEEPING: Final = "managedFields of what upstream's controllers and admission plugins, or a zero value in Go, set"
@@ -45,9 +44,9 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         106: TIMING,
     },
     "deployments": {10: GO_EMPTY},
-    "documents": {0: ANSWERS, **dict.fromkeys((7, 13, 15), DISCOVERY)},
+    "documents": {0: ANSWERS, 7: DISCOVERY},
     "every_patch": dict.fromkeys((8, 18), BLAME),
-    "lists": {32: TIMING, 39: WORDS},
+    "lists": {32: TIMING},
     "objects_come_and_go": {14: BLAME},
     "pods": {
         25: PLUGIN,
@@ -57,10 +56,9 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
         45: RULES,
         **dict.fromkeys((46, 47, 48, 49, 50, 52), LATER),
     },
-    "reviews": {**dict.fromkeys((1, 4, 5, 7, 8, 10, 12, 13), ANSWERS)},
+    "reviews": {**dict.fromkeys((1, 7, 8, 10, 12, 13), ANSWERS)},
     "services": {4: BOOKKEEPING, 5: STATUS, 19: STATUS},
     "several_versions": {
-        4: HTTP,
         5: VERSIONS,
         **dict.fromkeys((6, 7), LATER),
         **dict.fromkeys((10, 11, 13), BOOKKEEPING),

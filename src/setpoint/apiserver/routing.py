@@ -47,9 +47,11 @@ _PARTIAL: Final[dict[str, Handler]] = {"GET": get, "HEAD": get, "PUT": update, "
 
 def route(call: Call) -> Response | Awaitable[Response]:
     """The response of the handler for the path and the method; for work on a whole collection, which lets other
-    requests run meanwhile, an awaitable of it. Raises ApiStatusError.
+    requests run meanwhile, an awaitable of it. As upstream, HEAD is only for custom resources. Raises ApiStatusError.
     """
     path = call.path
+    if call.request.method == "HEAD" and not call.served.custom:
+        raise _method_not_allowed(call)
     if not path.name:
         return _collection(call)
     if path.watch:
@@ -111,7 +113,7 @@ def _subresource(call: Call) -> Response:
     if name == "scale":
         handler = _SCALE.get(method)
     elif name == "log":
-        handler = log if method in ("GET", "HEAD") else None
+        handler = log if method == "GET" else None
     elif name in PARTIAL:
         handler = _PARTIAL.get(method)
     elif method == ("PUT" if name == "finalize" else "POST"):

@@ -142,7 +142,7 @@ def _logic(node: _Definition, skip_any_of: bool, path: str, errors: list[FieldEr
     properties: Mapping[str, _Definition] = node.get("properties") or {}
     for name, child in properties.items():
         _logic(child, False, f"{path}.properties[{name}]", errors)
-    if node.get("additionalProperties"):
+    if node.get("additionalProperties") not in (None, False):
         errors.append(forbidden(f"{path}.additionalProperties", "must be undefined to be structural"))
     for keyword, reason in _FORBIDDEN_IN_LOGIC:
         value = node.get(keyword)

@@ -112,7 +112,7 @@ def explanation(sort: str, text: str, changes: Sequence[Mutation]) -> str | None
     if (
         sort == "accepted-where-refused"
         and " is invalid: " in text
-        and (len(emptied) == len(changes) or _about_one_of(emptied, text))
+        and ((emptied and len(emptied) == len(changes)) or _about_one_of(emptied, text))
     ):
         return _EMPTY
     return next((name for name, of, form in _EXPLAINED if of == sort and form.fullmatch(text)), None)

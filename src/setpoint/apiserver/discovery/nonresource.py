@@ -74,6 +74,8 @@ _STARTED: Final = (
 """The names of the health checks for a kube-apiserver's startup steps. In this server, all of these steps are complete
 before a client is served.
 """
+_VERSION_DEPTH: Final = 3
+"""The number of slashes in ``/apis/GROUP/VERSION``; above it, upstream does not look at the method."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _TEXT: Final = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"}
 
@@ -82,7 +84,7 @@ def answer(state: State, request: IncomingRequest) -> Response:
     """The response for a non-resource path; for most unknown paths, a 404 in plain text.
 
     Raises ApiStatusError: 404 for an unknown path below ``/api``, ``/openapi``, ``/version`` or a served group, 405
-    for any method other than GET and HEAD, and 406 if discovery has none of the accepted media types.
+    where upstream serves only GET, and 406 if discovery has none of the accepted media types.
     """
     if not request.path.startswith("/"):  # ``OPTIONS *``, and CONNECT, which names a host
         return nothing()
@@ -95,21 +97,21 @@ def answer(state: State, request: IncomingRequest) -> Response:
         raise no_such_path()
     if root not in _ROOTS and path not in _PATHS:
         return nothing()
-    if request.method not in ("GET", "HEAD"):
-        raise ApiStatusError(
-            405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
-        )
     if root in ("api", "apis"):
         response = discovery.respond(path, state.registry, accept)
+        built_in = root == "api" or knows(state, path.removeprefix("/apis").strip("/").partition("/")[0])
         if response is None:
-            if root == "apis" and not knows(state, path.split("/")[2]):
+            if not built_in:
                 return nothing()
             raise no_such_path()
+        if root == "api" or (built_in and path.count("/") == _VERSION_DEPTH):
+            _only_get(request)
         response.headers["vary"] = "Accept"
         return response
     if root == "openapi":
         return _openapi(state, request, path, accept)
     if path == "/version":
+        _only_get(request)
         if not has_representation(accept, (JSON_TYPE,)):
             raise no_representation((JSON_TYPE,))
         return respond(_version(state.registry.minor))
@@ -129,14 +131,20 @@ def answer(state: State, request: IncomingRequest) -> Response:
     return _health(state, request, path)
 
 
+def _only_get(request: IncomingRequest) -> None:
+    if request.method != "GET":
+        text = "the server does not allow this method on the requested resource"
+        raise ApiStatusError(405, "MethodNotAllowed", text, {})
+
+
 def nothing() -> Response:
     """The response for a path that does not belong to any API group."""
     return Response(404, dict(_TEXT), b"404 page not found\n")
 
 
 def knows(state: State, group: str) -> bool:
-    """Whether any resource of the group is served."""
-    return any(served.resource.group == group for served in state.registry)
+    """Whether the group has built-in resources; upstream answers differently about others."""
+    return any(served.resource.group == group and not served.custom for served in state.registry)
 
 
 def _version(minor: int) -> dict[str, str]:
@@ -185,10 +193,7 @@ def _issuer(state: State, request: IncomingRequest, path: str) -> Response:
     keys = tokens.jwks
     if not keys:
         return nothing()
-    if request.method not in ("GET", "HEAD"):
-        raise ApiStatusError(
-            405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {}
-        )
+    _only_get(request)
     issuer = tokens.issuers[0]
     document: object = {"keys": keys}
     if path == CONFIGURATION:

@@ -260,6 +260,8 @@ class HttpFront:
 
     async def _handled(self, http: web.BaseRequest, body: bytes | None) -> Response:
         path, _, query = _destination(http)[1].partition("?")
+        if ";" in query:  # as in Go, which drops such a parameter
+            query = "&".join(part for part in query.split("&") if ";" not in part)
         try:
             parameters = tuple(parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS))
         except ValueError:

@@ -20,6 +20,7 @@ from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import fit_namespace, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.responses.representation import Representation
+from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
 from setpoint.schema.errors import invalid as invalid_field
@@ -41,6 +42,7 @@ def _review(status: Callable[[Call, JsonObject], JsonObject]) -> Callable[[Call]
             resource = call.served.resource
             kind = (resource.group, resource.version, resource.kind)
             obj = call.admission.document(call.served, obj, options, subresource="", kind=kind)
+        track(call, call.served, None, obj, options.field_manager)
         obj["status"] = status(call, obj)
         return shape.document(call, shape.item(call, msgspec.json.encode(obj)), status=201)
 

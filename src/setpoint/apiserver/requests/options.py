@@ -18,6 +18,7 @@ from setpoint.schema.errors import invalid as invalid_field
 
 META_GROUP: Final = "meta.k8s.io"
 _LONGEST_MANAGER: Final = 128
+UNSAFE: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
@@ -112,6 +113,7 @@ class DeleteOptions(msgspec.Struct):
     propagation_policy: str | None = None
     uid: str | None = None
     resource_version: str | None = None
+    ignore_read_error: bool | None = None
 
     @classmethod
     def parse(cls, body: Mapping[str, Any] | None, query: Query) -> DeleteOptions:
@@ -129,6 +131,7 @@ class DeleteOptions(msgspec.Struct):
                 propagation_policy=query.get("propagationPolicy"),
                 uid=query.get("uid") or None,
                 resource_version=query.get("resourceVersion") or None,
+                ignore_read_error=query.flag(UNSAFE),
             )
             dry_run = query.all("dryRun")
         policy = options.propagation_policy
@@ -138,6 +141,17 @@ class DeleteOptions(msgspec.Struct):
         if policy is not None and policy not in _POLICIES:
             errors.append(not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
         options.dry_run = _dry_run(dry_run, errors)
+        if options.ignore_read_error:
+            errors += [
+                invalid_field(UNSAFE, True, f"cannot be set together with .{name}")
+                for name, value in (
+                    ("propagationPolicy", policy),
+                    ("orphanDependents", options.orphan_dependents),
+                    ("gracePeriodSeconds", options.grace_period_seconds),
+                    ("preconditions", options.uid or options.resource_version),
+                )
+                if value is not None
+            ]
         if errors:
             raise invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
         return options
@@ -150,6 +164,7 @@ class DeleteOptions(msgspec.Struct):
             self.propagation_policy,
             self.uid,
             self.resource_version,
+            self.ignore_read_error,
         )
 
 
@@ -161,6 +176,7 @@ def _from_body(body: Mapping[str, Any]) -> DeleteOptions:
         propagation_policy=body.get("propagationPolicy"),
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
+        ignore_read_error=body.get(UNSAFE),
     )
 
 

@@ -18,6 +18,7 @@ from setpoint.apiserver.requests.body import JSON_TYPE
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.meta.managed_fields import without_managed_fields
+from setpoint.schema.errors import invalid
 
 Form = Literal["object", "table", "partial"]
 _META_VERSIONS: Final = ("v1", "v1beta1")
@@ -123,7 +124,8 @@ class Representation(msgspec.Struct, frozen=True):
             if wanted == "Table" and tables and media != "protobuf":
                 include = call.query.get("includeObject", "Metadata") or "Metadata"
                 if include not in ("None", "Metadata", "Object"):
-                    raise bad_request(f'unrecognized includeObject value: "{include}"')
+                    wrong = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
+                    raise bad_request(f"Unable to convert to Table as requested: {wrong}")
                 return cls("table", version, media, pretty, include)
             if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
                 return cls("partial", version, media, pretty, wanted=wanted, drops_managed_fields=drops)

@@ -14,6 +14,7 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 _COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _SECCOMP: Final = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_OF: Final = "container.seccomp.security.alpha.kubernetes.io/"
+_LOCAL: Final = "localhost/"
 _APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 
 
@@ -31,6 +32,51 @@ def annotation_errors(metadata: JsonObject | None, spec: JsonObject, path: str) 
         elif key.startswith(_APP_ARMOR):
             errors += _app_armor_errors(key.removeprefix(_APP_ARMOR), value, spec, f"{path}[{key}]")
     return errors
+
+
+def set_profiles(pod: JsonObject) -> None:
+    """Gives the containers of a new pod (in place) the AppArmor profiles that its annotations name."""
+    annotations, spec = pod["metadata"].get("annotations") or {}, pod["spec"]
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        annotation = annotations.get(_APP_ARMOR + container.get("name", ""), "")
+        profile = {"unconfined": {"type": "Unconfined"}, "runtime/default": {"type": "RuntimeDefault"}}.get(annotation)
+        if annotation.startswith(_LOCAL):
+            profile = {"type": "Localhost", "localhostProfile": annotation.removeprefix(_LOCAL)}
+        if profile not in (None, (spec.get("securityContext") or {}).get("appArmorProfile")):
+            context = container.setdefault("securityContext", {})
+            context["appArmorProfile"] = context.get("appArmorProfile") or profile
+
+
+def profile_conflicts(metadata: JsonObject | None, spec: JsonObject, path: str) -> list[FieldError]:
+    """The errors where a security context in ``spec``, which is at ``path``, has another profile than the annotations
+    of the pod or template of pods.
+    """
+    annotations: dict[str, str] = (metadata or {}).get("annotations") or {}
+    if not annotations:
+        return []
+    context: JsonObject = spec.get("securityContext") or {}
+    errors = _conflict("seccomp", annotations.get(_SECCOMP), context.get("seccompProfile"), path)
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(kind) or ()):
+            name, own = container.get("name", ""), container.get("securityContext") or {}
+            place, armor = f"{path}.{kind}[{index}]", own.get("appArmorProfile") or context.get("appArmorProfile")
+            errors += _conflict("seccomp", annotations.get(_SECCOMP_OF + name), own.get("seccompProfile"), place)
+            errors += _conflict("apparmor", annotations.get(_APP_ARMOR + name), armor, place)
+    return errors
+
+
+def _conflict(name: str, annotation: str | None, profile: JsonObject | None, path: str) -> list[FieldError]:
+    if annotation is None or profile is None:
+        return []
+    path = f"{path}.securityContext.{'seccompProfile' if name == 'seccomp' else 'appArmorProfile'}"
+    default = ("runtime/default", "docker/default")[: 2 if name == "seccomp" else 1]
+    kind = profile.get("type")
+    wanted = {"Unconfined": ("unconfined",), "RuntimeDefault": default}.get(kind or "")
+    if (wanted and annotation not in wanted) or (kind == "Localhost" and not annotation.startswith(_LOCAL)):
+        return [forbidden(f"{path}.type", f"{name} type in annotation and field must match")]
+    if kind == "Localhost" and annotation.removeprefix(_LOCAL) != profile.get("localhostProfile"):
+        return [forbidden(f"{path}.localhostProfile", f"{name} profile in annotation and field must match")]
+    return []
 
 
 def annotation_changes(new: JsonObject, old: JsonObject, path: str) -> list[FieldError]:
@@ -61,9 +107,9 @@ def _is_cost(text: str) -> bool:
 def _seccomp_errors(profile: str, path: str) -> list[FieldError]:
     if profile in ("runtime/default", "docker/default", "unconfined"):
         return []
-    if not profile.startswith("localhost/"):
+    if not profile.startswith(_LOCAL):
         return [invalid(path, profile, "must be a valid seccomp profile")]
-    file = profile.removeprefix("localhost/")
+    file = profile.removeprefix(_LOCAL)
     errors = [invalid(path, file, "must be a relative path")] if file.startswith("/") else []
     return errors + ([invalid(path, file, "must not contain '..'")] if ".." in file.split("/") else [])
 
@@ -73,6 +119,6 @@ def _app_armor_errors(container: str, profile: str, spec: JsonObject, path: str)
     kinds = ("containers", "initContainers", "ephemeralContainers")
     if all(item.get("name") != container for kind in kinds for item in spec.get(kind) or ()):
         errors.append(invalid(path, container, "container not found"))
-    if profile not in ("", "runtime/default", "unconfined") and not profile.startswith("localhost/"):
+    if profile not in ("", "runtime/default", "unconfined") and not profile.startswith(_LOCAL):
         errors.append(invalid(path, profile, f"invalid AppArmor profile name: {quote(profile)}"))
     return errors

@@ -9,7 +9,7 @@ import msgspec
 from setpoint.apiserver.resources.strategy import JsonObject
 from setpoint.apiserver.strategies.addresses import address_errors
 from setpoint.apiserver.strategies.label_selectors import labels_errors
-from setpoint.apiserver.strategies.pod_annotations import annotation_errors
+from setpoint.apiserver.strategies.pod_annotations import annotation_errors, profile_conflicts
 from setpoint.apiserver.strategies.pod_containers import containers_errors
 from setpoint.apiserver.strategies.pod_fields import between_errors
 from setpoint.apiserver.strategies.pod_resources import pod_requirements_errors, requirements_errors
@@ -50,6 +50,7 @@ def template_errors(template: Any, path: str, *, restart: tuple[str, ...] = ("Al
     spec = template["spec"]
     errors += annotation_errors(template.get("metadata"), spec, f"{path}.annotations")
     errors += pod_spec_errors(spec, f"{path}.spec")
+    errors += profile_conflicts(template.get("metadata"), spec, f"{path}.spec")
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
         errors.append(forbidden(f"{path}.spec.ephemeralContainers", text))

@@ -58,11 +58,11 @@ def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
     if (before.get("os") or {}).get("name") == "windows":
         return [forbidden(_WHOLE, "windows pods cannot be resized")]
     errors = pod_spec_errors(new, "spec", pod=pod["metadata"].get("name", ""))
+    quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
+    if quality != qos_class(new) and not any(".resources." in error.field for error in errors):
+        errors.append(invalid("spec", quality, "Pod QOS Class may not change as a result of resizing"))
     if others := _other_containers(new, before):
         return errors + others
-    quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
-    if quality != qos_class(new):
-        errors.append(invalid("spec", quality, "Pod QOS Class may not change as a result of resizing"))
     for key in _LISTS:
         for index, (container, was) in enumerate(zip(new.get(key) or (), before.get(key) or (), strict=True)):
             for part in ("requests", "limits"):

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from setpoint.apiserver.resources.strategy import JsonObject, Strategy
-from setpoint.apiserver.strategies.pod_annotations import annotation_changes, annotation_errors
+from setpoint.apiserver.strategies.pod_annotations import (
+    annotation_changes,
+    annotation_errors,
+    profile_conflicts,
+    set_profiles,
+)
 from setpoint.apiserver.strategies.pod_level_resources import default_pod_resources
 from setpoint.apiserver.strategies.pod_resources import qos_class
 from setpoint.apiserver.strategies.pod_spec import pod_spec_errors
@@ -53,6 +58,7 @@ class Pods(Strategy):
         default_pod_spec(spec, pod=True)
 
     def prepare_create(self, call: WriteContext, obj: JsonObject) -> None:
+        set_profiles(obj)
         default_pod_resources(obj["spec"])
         status: JsonObject = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
         obj["status"] = status
@@ -93,6 +99,8 @@ class Pods(Strategy):
         errors += pod_spec_errors(spec, "spec", pod=obj["metadata"].get("name", ""))
         if not spec.get("serviceAccountName"):
             errors += _token_errors(spec)
+        if old is None:
+            errors += profile_conflicts(obj["metadata"], spec, "spec")
         grace = spec.get("terminationGracePeriodSeconds", 0)
         if grace < 0:
             text = "must be greater than or equal to 0"

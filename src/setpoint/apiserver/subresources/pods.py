@@ -10,7 +10,7 @@ from setpoint.apiserver.http_types import Response
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import fit_namespace, read_typed, typed
-from setpoint.apiserver.requests.options import DeleteOptions, WriteOptions
+from setpoint.apiserver.requests.options import UNSAFE, DeleteOptions, WriteOptions
 from setpoint.apiserver.responses.representation import respond
 from setpoint.apiserver.subresources.disruption_budgets import spend
 from setpoint.apiserver.verbs.delete import remove
@@ -19,6 +19,7 @@ from setpoint.apiserver.verbs.update import precondition_failed, store
 from setpoint.meta import GroupKind, GroupResource, GroupVersionKind
 from setpoint.meta.names import dns1123_subdomain
 from setpoint.meta.text_escaping import quote
+from setpoint.patch.go_text import go_text
 from setpoint.schema import FieldError, copy_json
 from setpoint.schema.errors import invalid as invalid_field
 from setpoint.schema.errors import not_supported, required
@@ -122,6 +123,14 @@ def evict_pod(call: Call) -> Response:
     fit_namespace(call, metadata)
     if metadata.get("name", "") != call.path.name:
         raise bad_request("name in URL does not match name in Eviction object")
+    if (options or {}).get(UNSAFE):
+        wrong = invalid_field(
+            f"deleteOptions.{UNSAFE}", True, "can not be set for pod eviction, try after removing the option"
+        )
+        raise invalid(GroupKind("policy", "Eviction"), call.path.name, [wrong])
+    runs, own = call.query.all("dryRun"), (options or {}).get("dryRun")
+    if runs and own and runs != own:
+        raise bad_request(f"Non-matching dry-run options in request and content: {go_text(runs)} and {go_text(own)}")
     record = call.existing()
     parsed = DeleteOptions.parse(
         {**options, "kind": "DeleteOptions"} if isinstance(options, dict) else None, call.query

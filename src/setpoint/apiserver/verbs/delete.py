@@ -23,6 +23,7 @@ from setpoint.apiserver.responses.representation import Representation, respond
 from setpoint.apiserver.storage import Record
 from setpoint.apiserver.verbs.create import JsonObject
 from setpoint.apiserver.verbs.get_list import select
+from setpoint.apiserver.verbs.update import refused_by_storage
 from setpoint.meta import GroupResource, GroupVersionKind, format_time, parse_time
 
 _OPTIONS: Final = GroupVersionKind("meta.k8s.io", "v1", "DeleteOptions")
@@ -36,6 +37,9 @@ def delete(call: Call) -> Response:
     served = call.served
     options = _options(call)
     record = call.existing()
+    if options.ignore_read_error:  # which is for objects that can't be read, and there are none
+        reason = "unsafe deletion is not allowed because the object is decodable from storage"
+        raise refused_by_storage(call, served, record.name, reason)
     if served.asks:
         call.versions.encoded(served, record, read=True)  # what the answer needs must be known before anything is done
     result, is_deleted = remove(call, served, record, options)

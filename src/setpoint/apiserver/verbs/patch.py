@@ -46,7 +46,7 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.responses.representation import Representation
 from setpoint.apiserver.verbs.create import insert
 from setpoint.apiserver.verbs.managed_fields import check_versions, converter, ignored_fields
-from setpoint.apiserver.verbs.update import check_name, modify
+from setpoint.apiserver.verbs.update import check_name, may_create, modify
 from setpoint.meta import GroupKind, GroupVersion, GroupVersionKind
 from setpoint.meta.json_values import whole_numbers
 from setpoint.patch import apply as server_side_apply
@@ -299,10 +299,12 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
     """The bytes of the applied object, as stored, and whether the object is new."""
     served, path = call.served, call.path
     resource = served.resource
+    record = call.storage.get(served.collection, path.namespace, path.name)
+    if record is None and not may_create(served, path.subresource):
+        raise not_found(served.group_resource, path.name)
     configuration = read_configuration(call, options, resource.gvk, served.schema)
     given_namespace, given_name = (configuration["metadata"].get(key, "") for key in ("namespace", "name"))
     fit_namespace(call, configuration["metadata"])
-    record = call.storage.get(served.collection, path.namespace, path.name)
     uid = configuration["metadata"].get("uid")
     if record is None and uid:
         reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
@@ -327,8 +329,6 @@ def _apply(call: Call, options: WriteOptions) -> tuple[bytes, bool]:
         raise unfit(problem, resource.gvk, given_namespace, given_name) from None
     except (TypedError, ValueError) as problem:
         raise bad_request(str(problem)) from None
-    if record is None and path.subresource:
-        raise not_found(served.group_resource, path.name)
     renewed = options.field_manager == _KUBECTL and _renew_last_applied(result.object, configuration, given_namespace)
     if record is not None and live is not None and not result.changed and not renewed:
         version = configuration["metadata"].get("resourceVersion")

@@ -52,7 +52,7 @@ def update(call: Call) -> Response:
     check_name(call, new)
     record = call.storage.get(served.collection, call.path.namespace, call.path.name)
     if record is None:
-        if not served.strategy.create_on_update or call.path.subresource not in ("", "status"):
+        if not served.strategy.create_on_update or not may_create(served, call.path.subresource):
             raise not_found(served.group_resource, call.path.name)
         if new["metadata"].get("uid"):
             raise precondition_failed(call, served, call.path.name, "UID", new["metadata"]["uid"], "")
@@ -65,6 +65,11 @@ def update(call: Call) -> Response:
         raise precondition_failed(call, served, call.path.name, "UID", uid, live_uid)
     value = modify(call, served, record, live, new, options, subresource=call.path.subresource)
     return shape.single(call, value)
+
+
+def may_create(served: ServedResource, subresource: str) -> bool:
+    """Whether a write at ``subresource`` may create the object; as upstream, also at the status of some kinds."""
+    return not subresource or (subresource == "status" and served.strategy.create_on_update)
 
 
 def check_name(call: Call, obj: JsonObject) -> None:
@@ -250,13 +255,15 @@ def precondition_failed(
     """The error (409) for a failed precondition: the ``field`` (``UID`` or ``ResourceVersion``) in the request differs
     from that of the object.
     """
+    reason = f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {current}"
+    return refused_by_storage(call, served, name, reason)
+
+
+def refused_by_storage(call: Call, served: ServedResource, name: str, reason: str) -> errors.ApiStatusError:
+    """The error (409) for a write that upstream's storage refuses."""
     group, plural = served.resource.group, served.resource.plural
     place = f"{group}/{plural}" if served.custom or group in _GROUPED else _PLACES.get(plural, plural)
     parts = ("" if call.dry_run else "registry", place, call.path.namespace, name)
     key = "/".join(part for part in parts if part)
-    return conflict(
-        served.group_resource,
-        name,
-        f"StorageError: invalid object, Code: 4, Key: /{key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
-        f"failed: {field} in precondition: {wanted}, {field} in object meta: {current}",
-    )
+    text = f"StorageError: invalid object, Code: 4, Key: /{key}, ResourceVersion: 0, AdditionalErrorMsg: {reason}"
+    return conflict(served.group_resource, name, text)

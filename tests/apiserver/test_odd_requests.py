@@ -1,0 +1,175 @@
+"""Answers of a kube-apiserver 1.37.2 to requests that few clients make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.apiserver.harness import CRDS, DEPLOYMENTS, MAPS, MYKINDS, PODS, config_map, crd, deployment, pod, serving
+
+JsonObject = dict[str, Any]
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+ARMOR = "container.apparmor.security.beta.kubernetes.io/main"
+SECCOMP = "container.seccomp.security.alpha.kubernetes.io/main"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "field", "profile", "wrong"),
+    [
+        (ARMOR, "runtime/default", "appArmorProfile", {"type": "RuntimeDefault"}, ""),
+        (ARMOR, "runtime/default", "appArmorProfile", {"type": "Unconfined"}, "type"),
+        (ARMOR, "localhost/a", "appArmorProfile", {"type": "Localhost", "localhostProfile": "b"}, "localhostProfile"),
+        (SECCOMP, "docker/default", "seccompProfile", {"type": "RuntimeDefault"}, ""),
+        (SECCOMP, "localhost/a", "seccompProfile", {"type": "RuntimeDefault"}, "type"),
+        (SECCOMP, "localhost/a", "seccompProfile", {"type": "Localhost", "localhostProfile": "b"}, "localhostProfile"),
+    ],
+)
+async def test_profiles_in_annotations_and_fields_are_the_same(
+    annotation: str, text: str, field: str, profile: JsonObject, wrong: str
+) -> None:
+    metadata = {"name": "p", "annotations": {annotation: text}}
+    container = {"name": "main", "image": "i", "securityContext": {field: profile}}
+    template = {"metadata": {**metadata, "labels": {"app": "web"}}, "spec": {"containers": [container]}}
+    async with serving() as api:
+        for start, answer in (
+            ("spec", await api.post(PODS, {"metadata": metadata, "spec": {"containers": [container]}})),
+            ("spec.template.spec", await api.post(DEPLOYMENTS, deployment(template=template))),
+        ):
+            if not wrong:
+                answer.ok()
+                continue
+            cause = answer.failed(422, "Invalid", "in annotation and field must match")["details"]["causes"][-1]
+            assert cause["field"] == f"{start}.containers[0].securityContext.{field}.{wrong}"
+
+
+async def test_a_new_pod_has_the_app_armor_profiles_of_its_annotations() -> None:
+    async with serving() as api:
+        for text, profile in (
+            ("unconfined", {"type": "Unconfined"}),
+            ("localhost/a", {"type": "Localhost", "localhostProfile": "a"}),
+        ):
+            made = (await api.post(PODS, pod("p", metadata={"annotations": {ARMOR: text}}), dryRun="All")).ok()
+            assert made["spec"]["containers"][0]["securityContext"] == {"appArmorProfile": profile}
+        whole = pod(
+            "p",
+            metadata={"annotations": {ARMOR: "unconfined"}},
+            spec={"securityContext": {"appArmorProfile": {"type": "Unconfined"}}},
+        )
+        made = (await api.post(PODS, whole)).ok()
+        assert "securityContext" not in made["spec"]["containers"][0]
+
+
+async def test_only_objects_that_can_not_be_read_are_deleted_unread() -> None:
+    unread = {"ignoreStoreReadErrorWithClusterBreakingPotential": True}
+    async with serving() as api:
+        (await api.post(MAPS, config_map())).ok()
+        words = "unsafe deletion is not allowed because the object is decodable from storage"
+        (await api.send("DELETE", f"{MAPS}/web", unread)).failed(409, "Conflict", words)
+        answer = await api.send("DELETE", f"{MAPS}/web", {**unread, "gracePeriodSeconds": 0})
+        answer.failed(422, "Invalid", "cannot be set together with .gracePeriodSeconds")
+        (await api.get(f"{MAPS}/web")).ok()
+
+
+async def test_a_table_with_an_unknown_part_of_objects_is_refused() -> None:
+    table = "Unable to convert to Table as requested: includeObject"
+    words = f"{table}: Invalid value: \"odd\": must be 'Metadata', 'Object', 'None', or empty"
+    async with serving() as api:
+        answer = await api.send("GET", MAPS, accept=TABLE, query={"includeObject": "odd"})
+        assert answer.failed(400, "BadRequest", words)["message"] == words
+
+
+async def test_paths_below_a_custom_group_that_are_not_served_are_no_page() -> None:
+    async with serving() as api:
+        (await api.post(CRDS, crd())).ok()
+        group = MYKINDS.split("/namespaces")[0].rpartition("/")[0]
+        for path in (f"{group}/v9", f"{group}/v9/mykinds"):
+            answer = await api.get(path)
+            assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+async def test_reviews_say_who_wrote_their_fields() -> None:
+    async with serving() as api:
+        spec = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
+        review = await api.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"spec": spec})
+        (entry,) = review.ok()["metadata"]["managedFields"]
+        fields = {".": {}, "f:resource": {}, "f:verb": {}}
+        assert entry["fieldsV1"] == {"f:spec": {"f:resourceAttributes": fields}}
+
+
+async def test_built_in_kinds_have_no_head() -> None:
+    async with serving() as api:
+        (await api.post(CRDS, crd())).ok()
+        assert [(await api.send("HEAD", path)).status for path in (MAPS, f"{PODS}/x", MYKINDS)] == [405, 405, 200]
+
+
+async def test_an_apply_to_a_part_of_a_missing_object_is_not_found_whatever_it_says() -> None:
+    async with serving() as api:
+        for part in ("status", "scale"):
+            answer = await api.apply(f"{DEPLOYMENTS}/x/{part}", {"kind": "Odd"}, "m")
+            answer.failed(404, "NotFound", 'deployments.apps "x" not found')
+
+
+async def test_a_dry_run_of_an_eviction_is_asked_for_once_or_twice_alike() -> None:
+    eviction = {"metadata": {"name": "p"}, "deleteOptions": {"dryRun": ["All"]}}
+    async with serving() as api:
+        (await api.post(PODS, pod("p"))).ok()
+        answer = await api.post(f"{PODS}/p/eviction", eviction, dryRun=["All", "All"])
+        answer.failed(400, "BadRequest", "Non-matching dry-run options in request and content: [All All] and [All]")
+        unread = {**eviction, "deleteOptions": {"ignoreStoreReadErrorWithClusterBreakingPotential": True}}
+        (await api.post(f"{PODS}/p/eviction", unread)).failed(422, "Invalid", "can not be set for pod eviction")
+        (await api.post(f"{PODS}/p/eviction", eviction, dryRun="All")).ok()
+
+
+@pytest.mark.parametrize("word", ["anyOf", "allOf", "oneOf"])
+async def test_additional_properties_in_alternatives_are_only_false(word: str) -> None:
+    async with serving() as api:
+        for value, refused in (({}, True), (True, True), ({"type": "string"}, True), (False, False)):
+            definition = crd()
+            schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+            schema["properties"]["map"] = {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                word: [{"additionalProperties": value}],
+            }
+            answer = await api.post(CRDS, definition, dryRun="All")
+            if refused:
+                answer.failed(422, "Invalid", f"{word}[0].additionalProperties: Forbidden: must be undefined to be")
+            else:
+                answer.ok()
+
+
+async def test_the_legacy_signer_is_refused() -> None:
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    spec = {"signerName": "kubernetes.io/legacy-unknown", "request": "", "usages": ["client auth"]}
+    async with serving() as api:
+        answer = await api.post(path, {"metadata": {"name": "x"}, "spec": spec})
+        answer.failed(422, "Invalid", "the legacy signerName is not allowed via this API version")
+
+
+async def test_a_renamed_container_does_not_hide_another_quality_of_service() -> None:
+    container = {"name": "main", "image": "i", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}
+    async with serving() as api:
+        (await api.post(PODS, {"metadata": {"name": "p"}, "spec": {"containers": [container]}})).ok()
+        renamed = {"spec": {"containers": [{"name": "z", "image": "i"}]}}
+        answer = await api.patch(f"{PODS}/p/resize", renamed)
+        causes = answer.failed(422, "Invalid", "may not be renamed")["details"]["causes"]
+        assert "Pod QOS Class may not change as a result of resizing" in causes[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "statuses"),
+    [
+        ("/", (200, 200)),
+        ("/livez", (200, 200)),
+        ("/apis", (200, 200)),
+        ("/apis/apps", (200, 200)),
+        ("/apis/apps/v1", (405, 405)),
+        ("/api/v1", (405, 405)),
+        ("/version", (405, 405)),
+        ("/apis/nope/v1", (404, 404)),
+    ],
+)
+async def test_only_some_paths_look_at_the_method(path: str, statuses: tuple[int, int]) -> None:
+    async with serving() as api:
+        assert tuple([(await api.send(method, path)).status for method in ("HEAD", "DELETE")]) == statuses
+        assert (await api.get(path)).status in (200, 404)
