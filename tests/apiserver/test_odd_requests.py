@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.apiserver.harness import CRDS, DEPLOYMENTS, MAPS, MYKINDS, PODS, config_map, crd, deployment, pod, serving
+from tests.apiserver.harness import (
+    CRDS,
+    DEPLOYMENTS,
+    MAPS,
+    MYKINDS,
+    PODS,
+    STRATEGIC,
+    config_map,
+    crd,
+    deployment,
+    pod,
+    serving,
+)
 
 JsonObject = dict[str, Any]
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -173,3 +185,43 @@ async def test_only_some_paths_look_at_the_method(path: str, statuses: tuple[int
     async with serving() as api:
         assert tuple([(await api.send(method, path)).status for method in ("HEAD", "DELETE")]) == statuses
         assert (await api.get(path)).status in (200, 404)
+
+
+async def test_only_a_list_of_version_0_has_no_pages() -> None:
+    async with serving() as api:
+        for name in ("a", "b"):
+            (await api.post(MAPS, config_map(name))).ok()
+        now = (await api.get(MAPS)).ok()["metadata"]["resourceVersion"]
+        for version, match, shown in (("0", "", 2), ("0", "NotOlderThan", 2), (now, "NotOlderThan", 1), (now, "", 1)):
+            query = {"resourceVersion": version} | ({"resourceVersionMatch": match} if match else {})
+            assert len((await api.get(MAPS, limit=1, **query)).ok()["items"]) == shown
+
+
+async def test_an_owner_without_uid_in_an_apply_is_refused_as_one_without_uid() -> None:
+    owners = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "n"}]
+    async with serving() as api:
+        sent = config_map(metadata={"ownerReferences": owners})
+        answer = await api.apply(f"{MAPS}/web", sent, "m")
+        answer.failed(422, "Invalid", "metadata.ownerReferences[0].uid: Required value: must not be empty")
+
+
+async def test_the_storage_class_of_a_claim_s_annotation_stays() -> None:
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    annotations = {"volume.beta.kubernetes.io/storage-class": "y"}
+    async with serving() as api:
+        (await api.post(path, {"metadata": {"name": "c"}, "spec": spec})).ok()
+        answer = await api.patch(f"{path}/c", {"metadata": {"annotations": annotations}})
+        (cause,) = answer.failed(422, "Invalid", 'Invalid value: "y": field is immutable')["details"]["causes"]
+        assert cause["field"] == "metadata.annotations.volume.beta.kubernetes.io/storage-class"
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [{"spec": {"$deleteFromPrimitiveList/containers": ["main"]}}, {"metadata": {"finalizers": [5]}}],
+)
+async def test_lists_that_a_strategic_patch_merges_have_items_of_one_type(patch: JsonObject) -> None:
+    async with serving() as api:
+        (await api.post(PODS, pod("p", metadata={"finalizers": ["x.io/y"]}))).ok()
+        answer = await api.patch(f"{PODS}/p", patch, STRATEGIC)
+        answer.failed(400, "BadRequest", "list element types are not identical: [[")

@@ -82,6 +82,7 @@ def _merge_map(schema: Schema, original: Mapping[str, Any], patch: Mapping[str, 
         if name.startswith(_DELETE):
             current = result.get(name[len(_DELETE) :])
             if isinstance(current, list) and isinstance(value, list):
+                _check_alike(current, value)
                 deletions = _places(value, "")
                 result[name[len(_DELETE) :]] = [item for item in current if token(item) not in deletions]
             continue
@@ -176,10 +177,17 @@ def _check_order(changes: list[Any], order: list[Any], key: str) -> None:
         )
 
 
+def _check_alike(original: list[Any], patch: list[Any]) -> None:
+    """Raises StrategicPatchError if the items of both lists are not of one type."""
+    if len({type(item) for item in (*original, *patch)}) > 1:
+        raise StrategicPatchError(f"list element types are not identical: {go_text([original, patch])}")
+
+
 def _merge_list(schema: Schema, original: list[Any], patch: list[Any]) -> list[Any]:
     items = original + patch
     if not items:
         return original
+    _check_alike(original, patch)
     key = schema.patch_merge_key
     if not any(isinstance(item, dict) for item in items):
         merged = list(dict.fromkeys(items)) if not any(isinstance(item, list) for item in items) else items

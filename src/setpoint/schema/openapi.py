@@ -38,7 +38,7 @@ _KEY_DEFAULTS: Final[Mapping[tuple[str, str], JSON]] = {
     ("io.k8s.api.core.v1.ServicePort", "protocol"): "TCP",
     ("io.k8s.api.core.v1.LocalObjectReference", "name"): "",
 }
-_TYPED: Final = ("io.k8s.api.", _EXTENSIONS_V1)
+_TYPED: Final = ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.meta.v1.", _EXTENSIONS_V1)
 _ZEROS: Final[Mapping[str, JSON]] = {"string": "", "integer": 0}
 _FIELDS: Final = Schema.__struct_fields__
 _TYPES: Final = frozenset({"object", "array", "string", "integer", "number", "boolean"})

@@ -146,15 +146,12 @@ class CronJobs(_WithTemplate):
             return []
         errors: list[FieldError] = []
         schedule = spec.get("schedule")
-        if not schedule:
-            errors.append(required("spec.schedule"))
-        elif problem := schedule_problem(schedule):
+        if schedule and (problem := schedule_problem(schedule)):
             errors.append(invalid("spec.schedule", schedule, problem))
         zone = "TZ" in (schedule or "")
         if zone and not (old is not None and "TZ" in ((old.get("spec") or {}).get("schedule") or "")):
             text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
             errors.append(invalid("spec.schedule", schedule, text))
-        errors += _CRON_JOB.errors(obj, old, spec, "spec")
         timezone = spec.get("timeZone")
         if timezone is not None and (old is None or (old.get("spec") or {}).get("timeZone") != timezone):
             errors += [invalid("spec.timeZone", timezone, text) for text in zone_problems(timezone)]
@@ -169,6 +166,9 @@ class CronJobs(_WithTemplate):
                 errors.append(invalid("spec.jobTemplate.spec.selector", job["spec"]["selector"], text))
             if job["spec"].get("manualSelector"):
                 errors.append(not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false")))
+        errors += _CRON_JOB.errors(obj, old, spec, "spec")
+        if not schedule:
+            errors.append(required("spec.schedule"))
         name = obj["metadata"].get("name", "")
         if len(name) > 52 and old is None:
             errors.append(invalid("metadata.name", name, "must be no more than 52 characters"))

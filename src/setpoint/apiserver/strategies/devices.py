@@ -72,13 +72,13 @@ def configuration_errors(config: JsonObject, path: str) -> Errors:
     opaque = config.get("opaque")
     if opaque is None:
         return [required(f"{path}.opaque")]
-    errors = declared_driver_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
+    errors: Errors = []
     parameters, field_path = opaque.get("parameters"), f"{path}.opaque.parameters"
     if parameters is None:
         errors.append(required(field_path))
     elif not isinstance(parameters, dict):
         errors.append(invalid(field_path, "<value omitted>", "must be a valid JSON object"))
-    return errors
+    return errors + declared_driver_errors(opaque.get("driver", ""), f"{path}.opaque.driver")
 
 
 # -- claims -----------------------------------------------------------------------------------------------------------

@@ -80,7 +80,6 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
         if not problems and name.count(".") < 2:
             text = "should be a domain with at least three segments separated by dots"
             errors.append(invalid(f"{path}.name", name, text))
-    errors += review_version_errors(webhook.get("admissionReviewVersions"), f"{path}.admissionReviewVersions")
     for index, rule in enumerate(webhook.get("rules") or ()):
         errors += rule_errors(rule, f"{path}.rules[{index}]")
     for key, allowed in (
@@ -102,7 +101,8 @@ def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
     for key in ("namespaceSelector", "objectSelector"):
         errors += label_selector_errors(webhook.get(key), f"{path}.{key}")
     errors += client_config_errors(webhook.get("clientConfig"), f"{path}.clientConfig")
-    return errors + condition_errors(webhook.get("matchConditions") or (), f"{path}.matchConditions")
+    errors += condition_errors(webhook.get("matchConditions") or (), f"{path}.matchConditions")
+    return errors + review_version_errors(webhook.get("admissionReviewVersions"), f"{path}.admissionReviewVersions")
 
 
 def review_version_errors(versions: Any, path: str) -> list[FieldError]:

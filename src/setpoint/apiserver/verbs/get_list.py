@@ -97,11 +97,8 @@ def select(call: Call, options: ListOptions) -> tuple[list[Record], dict[str, An
 
 
 def _limit(options: ListOptions) -> int:
-    """The number of objects on a page; 0 for a list without pages, as upstream serves from its watch cache."""
-    cached = options.resource_version_match == "NotOlderThan" or (
-        options.resource_version == "0" and not options.continue_ and not options.resource_version_match
-    )
-    return 0 if cached else max(0, options.limit)
+    """The number of objects on a page; 0 for a list without pages, as upstream serves one of version 0."""
+    return 0 if options.resource_version == "0" else max(0, options.limit)
 
 
 def _matching(call: Call, matcher: Matcher, records: Iterator[Record]) -> Iterator[Record]:

@@ -138,13 +138,13 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
         row("spec", _api_service_errors),
     ),
     "certificatesigningrequests.certificates.k8s.io": (
+        row("spec.request", _request),
         row("spec.usages", _usages),
         row("spec.signerName", _signer_name),
         row(
             "spec.expirationSeconds",
             at_least(600, "may not specify a duration less than 600 seconds (10 minutes)"),
         ),
-        row("spec.request", _request),
     ),
     "podcertificaterequests.certificates.k8s.io": (
         row("spec.signerName", _signer_name),

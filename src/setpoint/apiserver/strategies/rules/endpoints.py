@@ -114,16 +114,16 @@ _HOSTNAMES: Final = tuple(
 
 RULES: Final[dict[str, tuple[Row, ...]]] = {
     "endpointslices.discovery.k8s.io": (
-        row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
+        row("ports", _at_most(20000), _unique_names(named(dns1123_label))),
+        row("ports[].protocol", unless_missing(one_of(*PROTOCOLS, empty=True))),
+        row("ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
         row("endpoints", _at_most(1000)),
         row("endpoints[].addresses", _endpoint_addresses),
         row("endpoints[].nodeName", unless_missing(named(dns1123_subdomain, empty=True))),
         row("endpoints[].hostname", unless_missing(named(dns1123_label, empty=True))),
         row("endpoints[].hints.forZones", _unique_names(named(label_value))),
         row("endpoints[].hints.forNodes", _unique_names(named(dns1123_subdomain, empty=True))),
-        row("ports", _at_most(20000), _unique_names(named(dns1123_label))),
-        row("ports[].protocol", unless_missing(one_of(*PROTOCOLS, empty=True))),
-        row("ports[].appProtocol", unless_missing(named(qualified_name, empty=True))),
+        row("addressType", needed(), one_of("FQDN", "IPv4", "IPv6"), settled),
     ),
     "endpoints": (
         row("subsets[]", _subset),

@@ -173,7 +173,7 @@ def _response(place: Place) -> list[FieldError]:
     if not kind:
         errors.append(required(f"{place.path}.type"))
     elif kind not in ("Queue", "Reject") and spec.get("type") == "Limited":
-        errors.append(not_supported(f"{place.path}.type", kind, ("Queue", "Reject")))
+        errors.insert(0, not_supported(f"{place.path}.type", kind, ("Queue", "Reject")))
     return errors
 
 

@@ -41,6 +41,7 @@ _SOURCES: Final = (
 _CLAIM_FROZEN: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
+_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _ZERO: Final = Quantity("0")
 _NOT_POSITIVE: Final = "must be greater than zero"
 
@@ -164,6 +165,13 @@ def _source_kept(place: Place) -> list[FieldError]:
     return [forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")]
 
 
+def _beta_class_kept(place: Place) -> list[FieldError]:
+    before = ((place.old or {}).get("metadata") or {}).get("annotations") or {}
+    now = (place.value or {}).get(_BETA_CLASS, "")
+    is_unchanged = place.old is None or before.get(_BETA_CLASS, "") == now
+    return [] if is_unchanged else [invalid(f"{place.path}.{_BETA_CLASS}", now, IMMUTABLE)]
+
+
 def _mode_kept(place: Place) -> list[FieldError]:
     before = ((place.old or {}).get("spec") or {}).get("volumeMode")
     is_unchanged = place.old is None or before == place.value
@@ -276,8 +284,9 @@ RULES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "persistentvolumeclaims": (
         row("spec", _claim),
-        row("spec.volumeMode", _mode_kept),
         row("spec", _claim_kept),
+        row("metadata.annotations", _beta_class_kept),
+        row("spec.volumeMode", _mode_kept),
     ),
     "storageclasses.storage.k8s.io": (
         row("provisioner", needed(), unless_missing(_lower_name), settled),
