@@ -164,7 +164,7 @@ LEVELS = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
         ),
         (
             {"type": "Limited", "limited": {"limitResponse": {"type": "y", "queuing": {}}}},
-            ["spec.limited.limitResponse.queuing", "spec.limited.limitResponse.type"],
+            ["spec.limited.limitResponse.type", "spec.limited.limitResponse.queuing"],
         ),
         ({"type": "Limited", "limited": {"limitResponse": {"type": "Queue"}}}, ["spec.limited.limitResponse.queuing"]),
     ],

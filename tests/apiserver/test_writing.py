@@ -352,7 +352,7 @@ async def test_a_signing_request_is_approved_at_its_own_address(api: Api) -> Non
     builder = builder.public_key(key.public_key()).serial_number(1)
     issued = builder.not_valid_before(NOW).not_valid_after(NOW + timedelta(days=1)).sign(key, None)
     certificate = b64encode(issued.public_bytes(Encoding.PEM)).decode()
-    approved["status"] = {"certificate": certificate}
+    approved["status"] = {"certificate": certificate, "conditions": [condition]}
     given = (await api.put(f"{requests}/a/status", approved)).ok()
     assert given["status"]["certificate"] == certificate
     assert [item["type"] for item in given["status"]["conditions"]] == ["Approved"]

@@ -34,7 +34,6 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "built_in_kinds": {
         73: LIFECYCLE,
         **dict.fromkeys((36, 85, 86), BOOKKEEPING),
-        94: WORDS,
     },
     "custom_resources": {
         **dict.fromkeys((1, 2), BOOKKEEPING),
@@ -46,7 +45,6 @@ KNOWN: Final[Mapping[str, Mapping[int, str]]] = {
     "deployments": {10: GO_EMPTY},
     "documents": {0: ANSWERS, 7: DISCOVERY},
     "every_patch": dict.fromkeys((8, 18), BLAME),
-    "lists": {32: TIMING},
     "objects_come_and_go": {14: BLAME},
     "pods": {
         25: PLUGIN,
