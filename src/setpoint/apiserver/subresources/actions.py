@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 from setpoint.apiserver.http_types import Response
-from setpoint.apiserver.identity.reviews import REVIEWS
 from setpoint.apiserver.identity.tokens import create_token
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.subresources.namespaces import finalize_namespace
 from setpoint.apiserver.subresources.pods import bind, bind_pod, evict_pod
+from setpoint.apiserver.subresources.reviews import REVIEWS
 
 ACTIONS: Final[dict[tuple[str, str], Callable[[Call], Response]]] = {
     ("pods", "binding"): bind_pod,

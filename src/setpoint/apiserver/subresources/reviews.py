@@ -15,11 +15,11 @@ from setpoint.apiserver.authorization.rbac import not_found
 from setpoint.apiserver.authorization.role_rules import PolicyRule
 from setpoint.apiserver.errors import bad_request, invalid
 from setpoint.apiserver.http_types import Response, UserInfo
-from setpoint.apiserver.identity.review_selectors import selector_errors, unused_selectors
 from setpoint.apiserver.requests.call import Call
 from setpoint.apiserver.requests.object_decoding import fit_namespace, read_object
 from setpoint.apiserver.requests.options import WriteOptions
 from setpoint.apiserver.responses.representation import Representation
+from setpoint.apiserver.subresources.review_selectors import selector_errors, unused_selectors
 from setpoint.apiserver.verbs.managed_fields import track
 from setpoint.meta import GroupKind
 from setpoint.schema import FieldError
