@@ -205,6 +205,8 @@ def test_a_plugin_asks_the_user_at_a_terminal_and_has_no_time_limit_there(tmp_pa
         output = at_a_terminal(mode, command, b"ABC\n", timeout=0.1)
         assert "code? " in output
         assert "header Bearer ABC" in output
+    slow = plugin(tmp_path, "time.sleep(0.3); say(token='device')")._config.command
+    assert "header Bearer device" in at_a_terminal("Never", slow, b"", timeout=0.1), "its code is entered elsewhere"
     text = "say(token=str(json.loads(os.environ['KUBERNETES_EXEC_INFO'])['spec']['interactive']))"
     command = plugin(tmp_path, text)._config.command
     assert "header Bearer True" in at_a_terminal("IfAvailable", command, b"")
