@@ -27,6 +27,7 @@ from setpoint.client import (
 from setpoint.client import config as config_module
 from setpoint.client.config import Impersonation, environment_proxy, in_cluster_config
 from setpoint.client.exec_plugin import ExecPlugin
+from setpoint.client.http_transport import HttpTransport
 from setpoint.client.oidc import Oidc
 
 SECRET = "s3cret-value"
@@ -375,6 +376,19 @@ def test_a_proxy_of_the_environment_counts_in_a_pod_too(tmp_path: Path) -> None:
     assert in_cluster_config(environ=environ, service_account=tmp_path).proxy_url == "http://p:1"
     environ["NO_PROXY"] = "10.0.0.0/8"
     assert in_cluster_config(environ=environ, service_account=tmp_path).proxy_url == ""
+
+
+@pytest.mark.parametrize(("no_proxy", "proxy"), [("", "http://p:3128"), ("login.example.com", "")])
+def test_a_provider_of_tokens_is_reached_by_the_proxy_of_the_environment(file: Path, no_proxy: str, proxy: str) -> None:
+    provider = {"idp-issuer-url": "https://login.example.com", "client-id": "c", "refresh-token": SECRET}
+    user = {"auth-provider": {"name": "oidc", "config": provider}}
+    write(file, cluster={"server": "https://h", "proxy-url": "http://of-the-cluster:3128"}, user=user)
+    config = load_kubeconfig(file, environ={"HTTPS_PROXY": "p:3128", "NO_PROXY": no_proxy})
+    assert config.proxy_url == "http://of-the-cluster:3128"
+    assert isinstance(config.credentials, Oidc)
+    transport = config.credentials._connect("https://login.example.com")
+    assert isinstance(transport, HttpTransport)
+    assert transport._config.proxy_url == proxy
 
 
 def test_a_broken_file_of_the_list_is_never_ignored(tmp_path: Path) -> None:
