@@ -23,6 +23,15 @@ def test_words_that_the_first_pages_explain_are_in_the_glossary(page: str) -> No
     assert words <= {word.lower() for word in glossary}
 
 
+def test_pages_that_install_setpoint_say_what_to_do_before_its_first_release() -> None:
+    pages = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    texts = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in pages}
+    install = re.compile(r"^\$ .*pip install .*(?<![./\w])'?setpoint(?![\w/])", re.MULTILINE)
+    installing = {page: text for page, text in texts.items() if install.search(text)}
+    assert installing.keys() >= {"README.md", "docs/init.md", "docs/tutorial/01-a-cluster.md"}
+    assert [page for page, text in installing.items() if not re.search(r"Before the\s+first release", text)] == []
+
+
 def test_the_picture_of_the_demo_shows_the_steps_of_the_demo() -> None:
     """`python -m tools.docs.animation` draws it again."""
     done = subprocess.run([sys.executable, "examples/demo.py"], cwd=ROOT, capture_output=True, text=True, check=True)
