@@ -141,6 +141,36 @@ async def test_mutations_of_a_custom_resource_are_pruned_and_validated() -> None
 
 
 @pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("/spec/replicas", 3.0, "number 3.0 into Go struct field DeploymentSpec.spec.replicas of type int32"),
+        (
+            "/spec/minReadySeconds",
+            3.0,
+            "number 3.0 into Go struct field DeploymentSpec.spec.minReadySeconds of type int32",
+        ),
+        ("/spec/strategy/rollingUpdate/maxSurge", 2.0, "number 2.0 into Go struct field"),
+        ("/spec/template/spec/containers/0/ports", [{"containerPort": 80.0}], "number 80.0 into Go struct field"),
+    ],
+)
+async def test_a_mutation_can_not_store_a_fraction_in_an_integer_of_a_built_in_kind(
+    path: str, value: Any, field: str
+) -> None:
+    async with hooked(a=adding(path, value)) as (api, _):
+        (await api.post(MUTATING, configuration(webhook(rule={"resources": ["deployments"]})))).ok()
+        refused = await api.post(DEPLOYMENTS, deployment())
+        refused.failed(500, "InternalError", f"json: cannot unmarshal {field}")
+
+
+async def test_whole_numbers_that_a_mutation_puts_into_a_custom_resource_are_integers() -> None:
+    async with hooked(a=adding("/spec", {"numpods": 4.0})) as (api, _):
+        (await api.post(CRDS, crd())).ok()
+        (await api.post(MUTATING, configuration(webhook(rule={"resources": ["mykinds"]})))).ok()
+        assert repr((await api.post(MYKINDS, mykind())).ok()["spec"]["numpods"]) == "4"
+        assert repr((await api.get(f"{MYKINDS}/one")).ok()["spec"]["numpods"]) == "4"
+
+
+@pytest.mark.parametrize(
     ("status", "code", "reason", "message"),
     [
         ({"message": "no", "code": 403, "reason": "Forbidden"}, 403, "Forbidden", "denied the request: no"),

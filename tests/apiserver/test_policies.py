@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.apiserver.harness import CRDS, MAPS, MYKINDS, Api, config_map, crd, mykind, serving
+from tests.apiserver.harness import CRDS, DEPLOYMENTS, MAPS, MYKINDS, Api, config_map, crd, deployment, mykind, serving
 from tests.apiserver.test_admission import MUTATING, VALIDATING, adding, allow, configuration, hooked, webhook
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
@@ -176,6 +176,22 @@ async def test_custom_resources_are_changed_within_their_schema(api: Api) -> Non
     (await api.post(MUTATION_BINDINGS, binding())).ok()
     new_mykind = (await api.post(MYKINDS, mykind(spec={"numpods": 3}))).ok()
     assert new_mykind["spec"]["numpods"] == 4
+
+
+async def test_a_whole_double_of_a_policys_patch_is_an_integer(api: Api) -> None:
+    (await api.post(CRDS, crd())).ok()
+    for collection, field, obj in (
+        (DEPLOYMENTS, "replicas", deployment()),
+        (DEPLOYMENTS, "minReadySeconds", deployment("other")),
+        (MYKINDS, "numpods", mykind(spec={"numpods": 1})),
+    ):
+        name = field.lower()
+        patching = mutation(f"[JSONPatch{{op: 'add', path: '/spec/{field}', value: 3.0}}]", name=name)
+        (rule,) = patching["spec"]["matchConstraints"]["resourceRules"]
+        rule |= {"apiGroups": ["*"], "apiVersions": ["*"], "resources": [collection.rpartition("/")[2]]}
+        (await api.post(MUTATIONS, patching)).ok()
+        (await api.post(MUTATION_BINDINGS, binding(name))).ok()
+        assert repr((await api.post(collection, obj)).ok()["spec"][field]) == "3"
 
 
 async def test_a_policy_sees_again_what_a_webhook_changed() -> None:

@@ -33,6 +33,7 @@ from setpoint.patch import json_patch
 from setpoint.patch.json_patch import PatchError
 from setpoint.patch.typed import merge, type_errors
 from setpoint.schema import Schema, copy_json
+from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
 _APPLIED, _PATCHED = struct("Object"), list_of(struct("JSONPatch"))
@@ -153,6 +154,7 @@ class MutatingPolicy(Policy):
             return _merged(target.schema, obj, patch_value(value, "Object"))
         assert isinstance(value, LISTS)
         operations = [item.document() for item in value if isinstance(item, JsonPatchOperation)]
+        whole_numbers(operations)  # as upstream, which writes the values as JSON by way of protobuf
         try:
             changed = json_patch.apply(obj, operations)
         except json_patch.TestFailed:

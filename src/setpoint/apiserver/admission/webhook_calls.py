@@ -22,7 +22,8 @@ from setpoint.apiserver.objects.versions import Versions
 from setpoint.apiserver.replay import Replay
 from setpoint.apiserver.requests.admission import AdmissionAttributes
 from setpoint.apiserver.requests.call import Call
-from setpoint.apiserver.requests.object_decoding import coerce
+from setpoint.apiserver.requests.object_decoding import coerce, typed
+from setpoint.apiserver.requests.type_errors import may_have_floats
 from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.webhooks.admission_configuration import MUTATING, VALIDATING
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
@@ -33,6 +34,7 @@ from setpoint.meta.names import qualified_name
 from setpoint.patch import json_patch
 from setpoint.patch.json_patch import PatchError
 from setpoint.schema import apply_defaults, copy_json, json_equal
+from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
 _log = logging.getLogger(__name__)
@@ -75,7 +77,7 @@ class WebhookCalls:
         response = await self.response(hook, target, attributes, versioned, warnings)
         if response is None:
             return None
-        operations = _operations(response)
+        text, operations = _patch_in(response)
         if not operations:
             return None
         if versioned is None:
@@ -94,7 +96,7 @@ class WebhookCalls:
         if is_too_deep(patched):
             raise internal_error(f'admission webhook "{hook.name}" nested the object too deeply: {TOO_DEEP}')
         patched = copy_json(patched)  # parts may be shared, and defaulting changes them
-        self.fit(attributes, target, patched)
+        self.fit(attributes, target, patched, text)
         if json_equal(patched, versioned):
             return None
         return await self.version(attributes, patched, target, attributes.served)
@@ -214,13 +216,19 @@ class WebhookCalls:
         except ConditionFailed as problem:
             raise forbidden(attributes.served.group_resource, attributes.shown_name, str(problem)) from None
 
-    def fit(self, attributes: AdmissionAttributes, served: ServedResource, obj: JsonObject) -> None:
+    def fit(self, attributes: AdmissionAttributes, served: ServedResource, obj: JsonObject, patch: bytes = b"") -> None:
         """Prunes the result of a patch and sets defaults, in place; does nothing if ``attributes.kind`` is set (the
-        object is a Scale or Binding). Raises ApiStatusError (500).
+        object is a Scale or Binding). ``patch`` is the text of a JSON patch: as in a request, ``1.0`` is not an integer
+        of a built-in kind, and is one of a custom kind. Raises ApiStatusError (500).
         """
         if attributes.kind is not None:
             return
         try:
+            if may_have_floats(patch):
+                if served.custom:
+                    whole_numbers(obj)
+                else:
+                    typed(obj, served.resource.gvk, patch)
             coerce(self._call, served, obj, "Ignore", [])
         except ApiStatusError as error:
             raise internal_error(str(error)) from None
@@ -251,12 +259,13 @@ def _check(response: JsonObject, *, mutating: bool) -> None:
         raise CallFailed(f'webhook returned invalid response.patchType of "{kind}"')
 
 
-def _operations(response: JsonObject) -> Sequence[json_patch.Operation]:
-    """The operations in a webhook's patch. Raises ApiStatusError (500)."""
+def _patch_in(response: JsonObject) -> tuple[bytes, Sequence[json_patch.Operation]]:
+    """A webhook's patch: its text and its operations. Raises ApiStatusError (500)."""
     patch = response.get("patch")
     if not patch:
-        return []
+        return b"", []
     try:
-        return json_patch.decode(base64.b64decode(patch, validate=True))
+        text = base64.b64decode(patch, validate=True)
+        return text, json_patch.decode(text)
     except (binascii.Error, ValueError, TypeError, RecursionError) as problem:
         raise internal_error(f"the patch of the webhook can't be read: {problem}") from None
