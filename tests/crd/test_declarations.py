@@ -557,6 +557,26 @@ def test_numbers_that_are_not_in_json_are_refused_by_class_and_field(constraints
 
 
 @pytest.mark.parametrize(
+    ("annotation", "default", "odd"),
+    [
+        (float, math.nan, "nan"),
+        (float | None, -math.inf, "-inf"),
+        (list[float], [1.0, math.inf], "inf"),
+        (dict[str, float], {"a": math.nan}, "nan"),
+    ],
+    ids=str,
+)
+def test_a_default_that_is_not_in_json_is_refused_by_class_and_field(annotation: Any, default: Any, odd: str) -> None:
+    spec = type(Model)("Spec", (Model,), {"__annotations__": {"ratio": annotation}, "ratio": default})
+    with pytest.raises(DefinitionError, match=rf"^Odd\.spec\.ratio: its default contains {odd}, which JSON can't rep"):
+        crd_for(
+            type(CustomResource)(
+                "Odd", (CustomResource,), {"__annotations__": {"spec": spec}}, group="example.com", version="v1"
+            )
+        )
+
+
+@pytest.mark.parametrize(
     ("keyword", "name"),
     [("maximum", "le"), ("exclusiveMinimum", "gt"), ("maxLength", "max_length"), ("patern", "pattern")],
 )
