@@ -199,10 +199,6 @@ def _field(item: FieldInfo, described: str, walk: _Walk) -> JSONSchema:
         )
     default = _acceptable(schema, _default(item, walk))
     if default is not UNSET:
-        if odd := infinite_in(default):
-            raise walk.error(
-                f"its default contains {odd}, which JSON can't represent; leave it out with X | None = None"
-            )
         schema["default"] = default
     if "default" in schema and (problem := default_problem(schema)):
         raise walk.error(f"its default breaks its own schema: {problem}; change the default or the bounds")
@@ -242,6 +238,8 @@ def _default(item: FieldInfo, walk: _Walk) -> Any:
     if value in ([], {}, set()):
         return UNSET
     default = to_wire(value)
+    if odd := infinite_in(default):
+        raise walk.error(f"its default contains {odd}, which JSON can't represent; leave it out with X | None = None")
     if default != to_wire(other):
         raise walk.error(
             "its default differs from object to object, and a definition has one default; use X | None = None"
