@@ -100,6 +100,21 @@ async def test_each_version_writes_and_reads_the_other() -> None:
         (await api.get(f"{V2}/one")).failed(404, "NotFound")
 
 
+async def test_whole_numbers_of_a_converted_object_are_integers() -> None:
+    async with converting() as (api, converter):
+
+        def in_floats(response: dict[str, Any]) -> dict[str, Any]:
+            for obj in response["convertedObjects"]:
+                obj["spec"] = {name: float(value) for name, value in obj["spec"].items()}
+            return response
+
+        converter.spoil = in_floats
+        assert repr((await api.post(V1, mykind(spec={"numpods": 2}))).ok()["spec"]["numpods"]) == "2"
+        assert repr((await api.get(f"{V2}/one")).ok()["spec"]["replicas"]) == "2"
+        assert repr((await api.get(f"{V1}/one")).ok()["spec"]["numpods"]) == "2"
+        assert repr((await api.get(V1)).ok()["items"][0]["spec"]["numpods"]) == "2"
+
+
 @pytest.mark.parametrize(
     ("names", "spoken"), [(["v1beta1"], "v1beta1"), (["v2", "v1beta1", "v1"], "v1beta1"), (["v9x", "v1"], "v1")]
 )

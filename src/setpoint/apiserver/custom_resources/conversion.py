@@ -22,6 +22,7 @@ from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.apiserver.webhooks.responses import ask, response_of, review_version
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema.errors import too_long
+from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
 _TIMEOUT: Final = 30.0
@@ -129,6 +130,7 @@ def _converted(response: JsonObject) -> list[Any]:
     objects = response.get("convertedObjects") or []
     if not isinstance(objects, list):
         raise CallFailed("response.convertedObjects must be a list")
+    whole_numbers(objects)
     return objects
 
 

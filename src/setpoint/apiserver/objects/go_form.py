@@ -180,9 +180,8 @@ def _shorten(plan: _Plan, obj: JsonObject) -> None:
             continue
         sort, kind = field
         if sort == _SCALAR and value:
-            if type(value) is float and value.is_integer():
-                obj[key] = int(value)
-        elif value is None or (sort <= _BYTES and not value):
+            continue
+        if value is None or (sort <= _BYTES and not value):
             dropped = [key] if dropped is None else [*dropped, key]
         elif sort == _BYTES:
             obj[key] = _one_line(value)
