@@ -81,6 +81,28 @@ async def test_strategic_patches_and_applies_take_whole_numbers_in_any_form(api:
     assert repr(changed["spec"]["replicas"]) == "4"
 
 
+async def test_whole_numbers_in_the_schema_of_a_definition_are_integers(api: Api) -> None:
+    """As a kube-apiserver 1.37.2 answers."""
+    definition = crd()
+    fields = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    fields |= {
+        "ratio": {"type": "number", "default": 1.0, "minimum": 0.0},
+        "count": {"type": "integer", "default": 3.0, "enum": [3.0, 4.0]},
+        "half": {"type": "number", "default": 0.5},
+        "big": {"type": "number", "default": 1e21},
+        "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "default": {"a": [2.0]}},
+    }
+    stored = (await api.post(CRDS, definition)).ok()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    assert json.dumps({name: stored["spec"]["properties"][name] for name in ("ratio", "count")}) == (
+        '{"ratio": {"type": "number", "default": 1, "minimum": 0}, '
+        '"count": {"type": "integer", "default": 3, "enum": [3, 4]}}'
+    )
+    defaulted = (await api.post(MYKINDS, mykind(spec={}))).ok()["spec"]
+    assert {name: repr(value) for name, value in defaulted.items() if name != "numpods"} == {
+        "ratio": "1", "count": "3", "half": "0.5", "big": "1e+21", "any": "{'a': [2]}",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("number", "stored"), [("1.0", "1"), ("1e3", "1000"), ("-0.0", "0"), ("2E0", "2")])
 async def test_whole_numbers_of_custom_resources_are_stored_as_integers(api: Api, number: str, stored: str) -> None:
     (await api.post(CRDS, crd())).ok()

@@ -29,11 +29,11 @@ from setpoint.cel.admission import (
 )
 from setpoint.cel.types import list_of, struct
 from setpoint.cel.values import LISTS, Value
+from setpoint.meta.json_values import whole_numbers
 from setpoint.patch import json_patch
 from setpoint.patch.json_patch import PatchError
 from setpoint.patch.typed import merge, type_errors
 from setpoint.schema import Schema, copy_json
-from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
 _APPLIED, _PATCHED = struct("Object"), list_of(struct("JSONPatch"))

@@ -30,11 +30,11 @@ from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.apiserver.webhooks.credentials import NO_CREDENTIALS, CredentialsError
 from setpoint.apiserver.webhooks.responses import ask, refused_by, response_of
 from setpoint.cel.admission import Evaluation
+from setpoint.meta.json_values import whole_numbers
 from setpoint.meta.names import qualified_name
 from setpoint.patch import json_patch
 from setpoint.patch.json_patch import PatchError
 from setpoint.schema import apply_defaults, copy_json, json_equal
-from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
 _log = logging.getLogger(__name__)

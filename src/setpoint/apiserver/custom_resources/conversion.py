@@ -20,9 +20,9 @@ from setpoint.apiserver.resources.registry import ServedResource
 from setpoint.apiserver.state import State
 from setpoint.apiserver.webhooks.caller import CallFailed, Target
 from setpoint.apiserver.webhooks.responses import ask, response_of, review_version
+from setpoint.meta.json_values import whole_numbers
 from setpoint.meta.names import label_value, qualified_name
 from setpoint.schema.errors import too_long
-from setpoint.schema.json_values import whole_numbers
 
 JsonObject = dict[str, Any]
 _TIMEOUT: Final = 30.0

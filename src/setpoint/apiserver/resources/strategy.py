@@ -80,8 +80,8 @@ class Strategy:
         return path_segment_prefix(name) if self.name_rule is path_segment else self.name_rule(name)
 
     def read(self, obj: JsonObject) -> None:
-        """Normalizes the strings of an incoming object that upstream parses while it decodes the
-        object, such as annotations.
+        """Normalizes the strings and numbers of an incoming object that upstream parses while it decodes the object,
+        such as annotations.
 
         Raises ValueError for a string that can't be parsed.
         """

@@ -16,6 +16,7 @@ from setpoint.apiserver.strategies.webhooks import (
     review_version_errors,
 )
 from setpoint.apiserver.webhooks.responses import REVIEW_VERSIONS
+from setpoint.meta.json_values import whole_numbers
 from setpoint.meta.names import dns1035_label, dns1123_subdomain
 from setpoint.schema import FieldError
 from setpoint.schema.errors import forbidden, invalid, not_supported, required
@@ -38,6 +39,9 @@ class Definitions(Strategy):
     begins_deletion = True
     says_required = True
     zero: JsonObject = {"spec": {"names": {}}, "status": {}}
+
+    def read(self, obj: JsonObject) -> None:
+        whole_numbers(obj)  # the defaults and the bounds in schemas, which Go has as float64
 
     def default(self, obj: JsonObject) -> None:
         spec = obj.get("spec")
