@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import ContextVar
 
 import pytest
 
@@ -94,3 +95,18 @@ def test_a_paused_process_goes_on_with_all_that_is_overdue(loop: SimulationLoop)
 
     in_it(loop, story)
     assert times == [1.0, 2.0, 12.5, 13.5]
+
+
+def test_a_process_has_none_of_the_context_of_the_one_that_is_killed(loop: SimulationLoop) -> None:
+    request = ContextVar("request", default="none")
+    values: list[str] = []
+
+    async def work() -> None:
+        values.append(request.get())
+
+    async def story() -> None:
+        request.set("that of the reconcile in which the process was killed")
+        await Actor("next", "x").start(work())
+
+    in_it(loop, story)
+    assert values == ["none"]

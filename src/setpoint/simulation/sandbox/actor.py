@@ -32,7 +32,11 @@ class Actor:
         """The timers that were pending when the actor was paused."""
 
     def start(self, coro: Coroutine[Any, Any, T], name: str = "") -> asyncio.Task[T]:
-        context = self.context()
+        """Runs ``coro`` in a task of this actor. Context variables have their defaults there, as in a new process,
+        whatever code starts the actor: a fault may do so in the middle of a reconcile.
+        """
+        context = Context()
+        context.run(ACTOR.set, self)
         return asyncio.get_running_loop().create_task(coro, name=name or self.name, context=context)
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
