@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from setpoint.simulation import Report
+from setpoint.simulation.comparison.snapshot import Snapshot
 from setpoint.simulation.comparison.timestamped_names import find_name_patterns, make_name_replacer
 from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.oracles.differential import Reference
+from setpoint.simulation.oracles.path_independence import compare_steps
 from setpoint.simulation.trace.result import Result
 
 MAPS = "configmaps default/"
@@ -69,3 +71,17 @@ def test_an_object_that_is_gone_in_the_end_of_all_runs_is_compared_there() -> No
     assert finding.message == "at the end, configmaps default/ticket is present, expected <absent>"
     again = Result(created={"configmaps default/ticket": 2})
     assert reference.judge(Plan(), again) == [], "how often it is made may depend on time, too"
+
+
+def test_a_field_that_changes_with_time_is_compared_in_the_end_if_all_runs_agree_there() -> None:
+    """A count of attempts is another one at the end of a step if users wait longer, and the same in the end."""
+
+    def tried(times: int) -> Snapshot:
+        return {"apps.test.example.com default/a": [{"status": {"attempts": times}}]}
+
+    quick, slow = Result(end=tried(3)), Result(end=tried(3))
+    quick.rest_states, slow.rest_states = [tried(1)], [tried(2)]
+    reference = Reference(quick, [slow])
+    (finding,) = reference.judge(Plan(), Result(end=tried(4)))
+    assert finding.message == "at the end, apps.test.example.com default/a: status.attempts is 4, expected 3"
+    assert compare_steps(Result(rest_states=[tried(1), tried(2)], desired_states=["a", "a"]), reference) == []

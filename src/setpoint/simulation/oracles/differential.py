@@ -12,7 +12,6 @@ from setpoint.simulation.comparison.differences import (
     Difference,
     find_differences,
     is_masked_whole,
-    is_of_object,
     mask_of_object,
 )
 from setpoint.simulation.comparison.name_equivalence import (
@@ -78,11 +77,11 @@ class Reference:
             for ours, theirs in zip(self.baseline.rest_states, other.rest_states, strict=False):
                 at_rest |= self._learned(ours, theirs)
             self.allow(other)
-        self.masks = frozenset({*masks, *(mask for mask in at_rest if not is_of_object(mask))})
+        self.masks = frozenset(masks)
         """Fields that are never compared, and objects that exist by chance."""
-        self.passing_masks = frozenset(filter(is_of_object, at_rest))
-        """Objects that are neither compared at the ends of steps nor counted: objects that come or go with time, and
-        that all runs without faults have, or have not, when the scenario has been over for a while.
+        self.passing_masks = frozenset(at_rest)
+        """Fields and objects that are not compared at the ends of steps: they change with time, and are the same in all
+        runs without faults when the scenario has been over for a while. These objects are not counted either.
         """
         self.stays = self._stays()
         """The number of objects with each label that have to exist at the end of each step: the smallest number until
