@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -80,6 +82,20 @@ def test_a_reconcile_that_lets_no_time_pass_is_a_finding_of_the_run(monkeypatch:
     logger = logging.getLogger("setpoint")
     assert logger.isEnabledFor(logging.ERROR)
     assert logger.propagate, "what the run suppressed is logged again"
+
+
+def test_a_process_whose_controllers_never_start_is_found() -> None:
+    @asynccontextmanager
+    async def waits_for_an_informer(manager: sp.Manager) -> AsyncGenerator[None]:
+        await manager.factory.informer(ConfigMap).wait_synced()
+        yield
+
+    setup = Setup(
+        scenario=create_one, factory=lambda: [sp.Controller(App, on_purpose)], lifespan=waits_for_an_informer
+    )
+    (result,) = run_in_process(setup, Plan(), Options(quiet=False)).findings
+    assert result.oracle == "hang"
+    assert "its lifespan has not yielded" in result.message
 
 
 async def nothing(app: App, ctx: sp.Context) -> None:

@@ -23,7 +23,7 @@ ORACLES: Final[dict[str, str]] = {
     "scenario": "the scenario's own assertions and waits succeed",
     "paths": "the same desired state leads to the same actual state, whatever the user did before",
     "determinism": "two runs of the same plan are identical",
-    "hang": "every run ends",
+    "hang": "every run ends, and every process of the program starts",
 }
 RANKS: Final = (
     "determinism", "error", "predicate", "blind delete", "destroyed", "end state", "scenario",

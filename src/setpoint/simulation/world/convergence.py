@@ -19,6 +19,10 @@ CONVERGE: Final = 2400.0
 _BACK_OFF: Final = 1100.0
 """Seconds of virtual time after which the longest back-off of a work queue has run out."""
 _HOUR: Final = 3600.0
+_NEVER_STARTED: Final = (
+    "the controllers of the process never started: its lifespan has not yielded. The program's informers deliver nothing "
+    "before that, so do not wait for one in the lifespan"
+)
 
 
 class ConvergingRun(Protocol):
@@ -56,6 +60,9 @@ async def converge(world: ConvergingRun) -> None:
     # A clock that went back an hour has put off by an hour what hangs on the time of day.
     await asyncio.sleep(_BACK_OFF + (_HOUR if wrong else 0.0))
     await world.quiescence.reach(CONVERGE)
+    for process in world.supervisor.alive():
+        if not process.has_started():
+            world.monitor.report("hang", "process", _NEVER_STARTED)
     world.monitor.check_predicates()
     world.monitor.check_in_the_end()
     world.monitor.check_tasks(world.loop.started_tasks)

@@ -178,14 +178,15 @@ class Process(ProcessControl):
         if self.remote_transport is not None:
             self.remote_transport.cut()
 
+    def has_started(self) -> bool:
+        """Whether the program's lifespan has yielded, and its controllers run or wait for a lease."""
+        return self.manager is not None and self.manager.started.is_set()
+
     def busy(self) -> bool:
         """Whether the process has something to do now."""
         if self.actor.state != "running" or self.failed is not None:
             return False
-        manager = self.manager
-        if self.waits:
-            return True
-        if manager is None or not manager.started.is_set() or not self.transport.listens():
+        if self.waits or not self.has_started() or not self.transport.listens():
             return True
         if self.remote_transport is not None and not self.remote_transport.listens():
             return True
