@@ -90,9 +90,7 @@ def test_a_process_whose_controllers_never_start_is_found() -> None:
         await manager.factory.informer(ConfigMap).wait_synced()
         yield
 
-    setup = Setup(
-        scenario=create_one, factory=lambda: [sp.Controller(App, on_purpose)], lifespan=waits_for_an_informer
-    )
+    setup = Setup(scenario=create_one, factory=lambda: [sp.Controller(App, on_purpose)], lifespan=waits_for_an_informer)
     (result,) = run_in_process(setup, Plan(), Options(quiet=False)).findings
     assert result.oracle == "hang"
     assert "its lifespan has not yielded" in result.message

@@ -20,8 +20,8 @@ _BACK_OFF: Final = 1100.0
 """Seconds of virtual time after which the longest back-off of a work queue has run out."""
 _HOUR: Final = 3600.0
 _NEVER_STARTED: Final = (
-    "the controllers of the process never started: its lifespan has not yielded. The program's informers deliver nothing "
-    "before that, so do not wait for one in the lifespan"
+    "the controllers of the process never started: its lifespan has not yielded. Informers deliver nothing before "
+    "that, so do not wait for one in the lifespan"
 )
 
 
