@@ -10,7 +10,7 @@ from setpoint.simulation.trace.result import Finding
 ORACLES: Final[dict[str, str]] = {
     "end state": "the final state is the same as without faults",
     "counts": "nothing is created or deleted more often than without faults",
-    "destroyed": "no object is deleted that should exist",
+    "destroyed": "no object is deleted that should exist, and no entry of another controller in a status",
     "quiet": "once the desired state is reached, nothing is written: not by a resync, after a restart, or within an "
     "hour",
     "hot loop": "no object keeps returning to the same states, and no object with a generated name is replaced a "

@@ -175,7 +175,10 @@ class Reference:
         ]
         if ways:
             return [], ways
-        outside_first = sorted(by_subject.items(), key=lambda item: not item[0].startswith("external "))
+        derived = {*self.baseline.dependents, *result.dependents}  # what the control plane makes of the others
+        outside_first = sorted(
+            by_subject.items(), key=lambda item: (not item[0].startswith("external "), item[0] in derived)
+        )
         findings = [
             Finding(
                 "end state",

@@ -233,7 +233,7 @@ class Monitor:
             else ""
         )
         if self.quiet_phase:
-            text = _text_of(entry, author)
+            text = _text_of(entry)
             message = f"{subject} was written {self.quiet_phase}, although the desired state was reached: "
             message += f"{text}{others}"
             self.report("quiet", subject, message, point=entry.point, actual=text)
@@ -260,7 +260,7 @@ class Monitor:
                 behaviour = f"was deleted and created again {self._replaced[subject]} times"
             else:
                 behaviour = f"kept changing: {sum(visits.values())} writes"
-            text = _text_of(entry, author)
+            text = _text_of(entry)
             message = f"{subject} {behaviour} in one step; the last one: {text}{others}"
             self.report("hot loop", subject, message, point=entry.point, actual=text)
             self._world.give_up("a hot loop")
@@ -393,12 +393,13 @@ def _author_of(entry: Entry) -> tuple[str, str]:
     return f"controller {context.controller}{of}", place
 
 
-def _join(author: tuple[str, str]) -> str:
-    return " at ".join(filter(None, author))
+def describe_author(entry: Entry) -> str:
+    """The author of the change that is being made, and the line of the user's code, as text."""
+    return " at ".join(filter(None, _author_of(entry)))
 
 
-def _text_of(entry: Entry, author: tuple[str, str]) -> str:
+def _text_of(entry: Entry) -> str:
     """The author of a change, and the fields that were changed."""
-    text = f"{entry.type.lower()} by {_join(author)}"
+    text = f"{entry.type.lower()} by {describe_author(entry)}"
     diff = "" if entry.type == "DELETED" else describe_diff(entry.previous, entry.value)
     return f"{text} ({diff})" if diff else text

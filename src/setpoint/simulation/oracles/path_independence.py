@@ -257,7 +257,8 @@ class _Traces:
         ]:
             self.alternates = True
             return []
-        return differences
+        derived = {*self._baseline.dependents, *self._baseline.provided}  # what the control plane makes of the others
+        return sorted(differences, key=lambda difference: difference.subject in derived)
 
     def _is_fresh(self, differences: list[Difference], number: str) -> bool:
         """Whether the number is in the name of a new object, and no object had that name at the end of an earlier step

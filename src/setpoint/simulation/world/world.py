@@ -32,6 +32,7 @@ from setpoint.simulation.network.user_transport import UserTransport
 from setpoint.simulation.network.write_handler import WriteHandler
 from setpoint.simulation.oracles.determinism import audit_nondeterminism
 from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.oracles.reported_entries import ReportedEntries
 from setpoint.simulation.sandbox.actor import Actor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.simulation.sandbox.logged_exceptions import report_logged_exceptions
@@ -169,6 +170,8 @@ class World:
         self.expected_counts = [dict(item) for item in options.expected_counts]
         self.history.restart(self.loop.time, int(options.shift) % 1000)
         self.history.watchers.append(self.monitor.changed)
+        if not plan.faults:  # a lost entry is a finding without faults; with faults, the end state shows it
+            self.history.watchers.append(ReportedEntries(self.monitor).changed)
         self.deterministic_server.seed = str(plan.seed)
         if self.remote_cluster is not None:
             self.remote_cluster.begin(plan.seed, int(options.shift) % 1000)
