@@ -50,6 +50,18 @@ def test_a_write_says_what_it_changed_and_by_which_controller_and_what_that_had_
     assert third.change == "data.size: 1 → 2"
 
 
+def test_a_write_that_keep_makes_in_a_task_of_its_own_has_the_line_of_the_call() -> None:
+    async def helper(app: App, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [ConfigMap.named(f"{app.name}-{number}") for number in range(app.spec.size)])
+
+    async def reconcile(app: App, ctx: sp.Context) -> None:
+        await helper(app, ctx)
+
+    lines = writes(Setup(scenario=grows, factory=lambda: [sp.Controller(App, reconcile).owns(ConfigMap)]))
+    places = {line.place.rpartition("/")[2] for line in lines if line.lane == "controller"}
+    assert places == {f"test_traces.py:{helper.__code__.co_firstlineno + 1}"}
+
+
 def test_a_write_for_an_earlier_object_of_that_name_says_so() -> None:
     async def comes_again(cluster: sp.testing.Cluster) -> None:
         await cluster.apply(App.named("one", "default"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import dis
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 HOME: Final = str(Path(__file__).resolve().parents[1])
 """The folder of this framework's code."""
@@ -23,6 +24,15 @@ def find_user_line() -> str:
             return ""
         frame = frame.f_back
     return ""
+
+
+def find_awaiting_line(task: asyncio.Task[Any]) -> str:
+    """``file:line`` of the innermost call in the user's code that the task waits in; ``""`` if there is none."""
+    coro, place = task.get_coro(), ""
+    while (frame := getattr(coro, "cr_frame", None)) is not None:
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if is_users(frame) else place
+        coro = getattr(coro, "cr_await", None)
+    return place
 
 
 def find_user_line_of(problem: BaseException) -> str:

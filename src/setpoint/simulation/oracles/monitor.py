@@ -16,13 +16,14 @@ from setpoint.controller.outcome import BUGS
 from setpoint.simulation.comparison.snapshot import make_snapshot, to_plain
 from setpoint.simulation.comparison.write_diff_text import describe_diff
 from setpoint.simulation.sandbox.actor import Actor
+from setpoint.simulation.sandbox.event_loop import find_line_of_call
 from setpoint.simulation.scenario.externals import External
 from setpoint.simulation.scenario.temporal_properties import Objects, Predicate
 from setpoint.simulation.trace.history import Entry, History, sketch
 from setpoint.simulation.trace.operation import Operation
 from setpoint.simulation.trace.result import Finding, Options, Point, Result
 from setpoint.simulation.trace.trace import Trace
-from setpoint.testing.user_code import find_line_of_bug, find_user_line
+from setpoint.testing.user_code import find_line_of_bug
 
 CIRCLES: Final = 12
 """An object that returns to an earlier state this many times within one step is in a hot loop."""
@@ -386,7 +387,7 @@ def _author_of(entry: Entry) -> tuple[str, str]:
     """The author of a change, and the line of the user's code: the controller, and the object that the reconcile is for
     if that is not the changed one; outside of reconciles, the process.
     """
-    context, place = current.get(), Path(find_user_line()).name
+    context, place = current.get(), Path(find_line_of_call()).name
     if context is None:
         return entry.author, place
     of = "" if context.object.uid == entry.uid else f" for {type(context.object).__name__} {context.object.key}"

@@ -36,7 +36,7 @@ class ReportedEntries:
                         "destroyed",
                         subject,
                         f"{subject}: {format_value(item)} was removed from {path} by {describe_author(entry)}, "
-                        "although the user had added it, in place of another controller; write only entries of your own, and "
+                        "although the user had added it, in place of another controller; write your own entries, and "
                         "keep those of others",
                         point=entry.point,
                     )

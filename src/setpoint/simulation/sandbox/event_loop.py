@@ -12,12 +12,13 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from contextvars import Context
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from setpoint.controller.context import current
 from setpoint.simulation.sandbox.actor import ACTOR, Actor
 from setpoint.simulation.sandbox.side_effect_guard import Isolation
 from setpoint.simulation.sandbox.thread_scheduler import Job, ThreadScheduler
-from setpoint.testing.user_code import is_users_file
+from setpoint.testing.user_code import find_awaiting_line, find_user_line, is_users_file
 from setpoint.testing.virtual_clock import VirtualTimeLoop
 
 T = TypeVar("T")
@@ -50,6 +51,8 @@ class SimulationLoop(VirtualTimeLoop):
         self._turns_of_threads = ThreadScheduler()
         self.started_tasks: list[tuple[asyncio.Task[Any], Actor | None, str]] = []
         """The tasks that the user's code started in reconciles, each with its actor and its line of code."""
+        self.parents: WeakKeyDictionary[asyncio.Task[Any], asyncio.Task[Any]] = WeakKeyDictionary()
+        """For each task that a reconcile started, the task that started it."""
         self.isolation: Isolation | None = None
         """The isolation of the run under way, which is told of what asyncio would open."""
 
@@ -76,6 +79,8 @@ class SimulationLoop(VirtualTimeLoop):
         """Creates a task as asyncio does, and notes the tasks that a reconcile starts."""
         task: asyncio.Task[T] = super().create_task(coro, name=name, context=context)
         code = getattr(coro, "cr_code", None)
+        if current.get() is not None and (parent := asyncio.current_task(self)) is not None:
+            self.parents[task] = parent
         if code is not None and current.get() is not None and is_users_file(code.co_filename):
             self.started_tasks.append((task, ACTOR.get(), f"{code.co_filename}:{code.co_firstlineno}"))
         return task
@@ -195,3 +200,15 @@ def _nothing(loop: asyncio.AbstractEventLoop) -> asyncio.Handle:
     handle = asyncio.Handle(lambda: None, (), loop)
     handle.cancel()
     return handle
+
+
+def find_line_of_call() -> str:
+    """``file:line`` of the innermost call in the user's code that leads here; ``""`` if there is none. In a task that a
+    reconcile started by a call such as `Context.keep`, it is the line that awaits the call.
+    """
+    place, loop = find_user_line(), asyncio._get_running_loop()
+    task = asyncio.current_task() if isinstance(loop, SimulationLoop) else None
+    while not place and task is not None and isinstance(loop, SimulationLoop):
+        task = loop.parents.get(task)
+        place = find_awaiting_line(task) if task is not None else ""
+    return place

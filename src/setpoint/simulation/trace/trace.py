@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from setpoint.controller.context import Context, current
 from setpoint.meta import Object
+from setpoint.simulation.sandbox.event_loop import find_line_of_call
 from setpoint.simulation.trace.result import Line, Point
-from setpoint.testing.user_code import find_user_line
 
 
 class Trace:
@@ -48,7 +48,7 @@ class Trace:
                 view = f"{obj.kind} {obj.key} of generation {obj.metadata.generation}"
                 if context._live is None and context.age is not None:
                     view += " from its cache"
-                place = find_user_line()
+                place = find_line_of_call()
                 if self.details:
                     reads = "; ".join([*self._incarnation(obj), *_reads(context)])
                 if self.names:
