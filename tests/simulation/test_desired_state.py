@@ -277,3 +277,19 @@ def test_scenarios_of_users_lead_to_no_alarm(scenario: Any) -> None:
         return [sp.Controller(App, keeps_config).owns(ConfigMap).finalize(clean)]
 
     check(scenario, program, crds=[App, PLAINS], budget=Budget(runs=20))
+
+
+def test_an_annotation_that_a_controller_writes_on_a_users_object_is_not_desired() -> None:
+    desired, path = DesiredState(), "/api/v1/configmaps/one"
+    theirs = {"metadata": {"name": "one", "annotations": {"colour": "red"}}}
+    noted = {"metadata": {"name": "one", "annotations": {"colour": "red", "state": "done"}}}
+    desired.record(path, theirs)
+    first = desired.text(())
+    desired.record(path, noted, noted, request_body=b'{"metadata":{"name":"one"}}')
+    assert desired.text(()) == first
+    green = {"metadata": {"name": "one", "annotations": {"colour": "green", "state": "done", "size": "1"}}}
+    desired.record(path, green, noted)
+    (document,) = desired.documents()
+    assert document["metadata"]["annotations"] == {"colour": "green", "size": "1"}
+    desired.record(path, {"metadata": {"name": "one", "annotations": {"state": "done"}}}, green)
+    assert desired.documents() == [{"metadata": {"name": "one"}}]

@@ -28,7 +28,8 @@ def find_user_line() -> str:
 
 def find_awaiting_line(task: asyncio.Task[Any]) -> str:
     """``file:line`` of the innermost call in the user's code that the task waits in; ``""`` if there is none."""
-    coro, place = task.get_coro(), ""
+    coro: Any = task.get_coro()
+    place = ""
     while (frame := getattr(coro, "cr_frame", None)) is not None:
         place = f"{frame.f_code.co_filename}:{frame.f_lineno}" if is_users(frame) else place
         coro = getattr(coro, "cr_await", None)

@@ -53,8 +53,11 @@ class DesiredState:
                 self._leaving.discard(path)
             return
         self._leaving.discard(path)
-        reported = self._documents.get(path, {}).get("status")
+        earlier = self._documents.get(path)
         desired = extract_desired(document)
+        if earlier is not None and before is not None:
+            desired["metadata"] = _without_those_of_controllers(desired["metadata"], before, earlier)
+        reported = None if earlier is None else earlier.get("status")
         self._documents[path] = desired if reported is None else {**desired, "status": reported}
         self._uids[path] = document.get("metadata", {}).get("uid", "")
 
@@ -107,6 +110,21 @@ def subject_of(path: str) -> str:
         return ""
     collection = f"{parsed.resource}.{parsed.group}" if parsed.group else parsed.resource
     return f"{collection} {label_of(parsed.namespace, parsed.name, '')}"
+
+
+def _without_those_of_controllers(
+    metadata: dict[str, Any], before: dict[str, Any], earlier: dict[str, Any]
+) -> dict[str, Any]:
+    """The metadata without labels and annotations that a controller has written in the meantime: they are neither in
+    what users have asked for ``earlier`` nor changed by the request, before which the object was ``before``.
+    """
+    result = dict(metadata)
+    for name in ("labels", "annotations"):
+        past, known = (part.get("metadata", {}).get(name) or {} for part in (before, earlier))
+        entries = result.pop(name, None) or {}
+        if theirs := {key: value for key, value in entries.items() if key in known or past.get(key) != value}:
+            result[name] = theirs
+    return result
 
 
 def _finalizers(document: dict[str, Any]) -> set[str]:
