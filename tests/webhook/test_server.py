@@ -26,6 +26,7 @@ from setpoint.webhook import Admission, MemoryCertificates, WebhookLimits, Webho
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
 from .serving import HOST, served, trusting
+from .test_conversion import Renames
 
 JSON = {"content-type": "application/json"}
 SHORT = 0.5
@@ -81,13 +82,15 @@ async def test_wrong_requests_are_refused(
         assert (await answer.json())["message"] == says
 
 
+@pytest.mark.parametrize("path", [VALIDATE, "/convert"])
 @pytest.mark.parametrize("chunked", [False, True])
-async def test_a_huge_body_is_refused_before_it_is_read(chunked: bool) -> None:
-    async with served(Webhooks(mykind_admission()), limits=WebhookLimits(max_body=10_000)) as (_, session):
+async def test_a_huge_body_is_refused_before_it_is_read(chunked: bool, path: str) -> None:
+    webhooks = Webhooks(mykind_admission(), Renames())
+    async with served(webhooks, limits=WebhookLimits(max_body=10_000)) as (_, session):
         huge = b"x" * 1_000_000
         for _ in range(3):
             try:
-                async with session.post(VALIDATE, data=chunks(huge) if chunked else huge, headers=JSON) as answer:
+                async with session.post(path, data=chunks(huge) if chunked else huge, headers=JSON) as answer:
                     assert answer.status == 413
                     assert (await answer.json())["message"] == "the body is larger than 10000 bytes"
             except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):

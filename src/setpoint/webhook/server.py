@@ -33,15 +33,13 @@ _REASONS: Final = {
 
 
 class WebhookLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """The limits of a `WebhookServer`: the maximum size of an AdmissionReview and of a ConversionReview, in bytes, and
-    times in seconds.
+    """The limits of a `WebhookServer`: the maximum size of a review in bytes, and times in seconds.
 
     By default, idle connections outlast the 90 s for which API servers keep theirs, so no connection is closed while a
     request is on its way.
     """
 
     max_body: int = MAX_BODY
-    max_conversion_body: int = MAX_BODY
     read_timeout: float = 10.0
     idle_timeout: float = 120.0
 
@@ -196,7 +194,7 @@ class WebhookServer:
                 else (f"content-type must be application/json, not {kind[:100]!r}")
             )
             raise Refused(failed(415, "UnsupportedMediaType", message))
-        return self.limits.max_conversion_body if path == CONVERT_PATH else self.limits.max_body
+        return self.limits.max_body
 
     def _answer(self, request: HttpRequest, body: bytes) -> Reply | Awaitable[Reply]:
         if request.method != "POST":  # as in `_admit`
