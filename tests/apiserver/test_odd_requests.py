@@ -225,3 +225,19 @@ async def test_lists_that_a_strategic_patch_merges_have_items_of_one_type(patch:
         (await api.post(PODS, pod("p", metadata={"finalizers": ["x.io/y"]}))).ok()
         answer = await api.patch(f"{PODS}/p", patch, STRATEGIC)
         answer.failed(400, "BadRequest", "list element types are not identical: [[")
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        ({}, "cannot bind token to object of type /, Kind="),
+        ({"kind": "Pod", "apiVersion": "v1"}, "Name parameter required."),
+        ({"kind": "Odd", "apiVersion": "v1", "name": "x"}, "cannot bind token to object of type /v1, Kind=Odd"),
+    ],
+)
+async def test_a_token_is_bound_to_an_object_that_is_named(bound: JsonObject, words: str) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    async with serving() as api:
+        (await api.post(accounts, {"metadata": {"name": "s"}})).ok()
+        answer = await api.post(f"{accounts}/s/token", {"spec": {"boundObjectRef": bound}})
+        assert answer.failed(400, "BadRequest", words)["message"] == words

@@ -192,7 +192,7 @@ def create_token(call: Call) -> Response:
     if is_configuration(bound) and tokens.webhooks:
         private |= binding(call, account.uid, spec | {"audiences": audiences})
         seconds = min(seconds, LIFETIME)
-    elif bound:
+    elif bound is not None:
         private |= _bound(call, bound)
     now = call.now()
     start, lasts = int(now.timestamp()), seconds
@@ -259,6 +259,8 @@ def _bound(call: Call, reference: JsonObject) -> JsonObject:
             reason = "(feature gate APIServerWebhookAuthenticationToken is disabled)"
             raise bad_request(f"cannot bind token to object of type {gvk} {reason}")
         raise bad_request(f"cannot bind token to object of type {gvk}")
+    if not name:
+        raise bad_request("Name parameter required.")
     plural = f"{kind.lower()}s"
     record = call.storage.get(plural, "" if kind == "Node" else call.path.namespace, name)
     if record is None:

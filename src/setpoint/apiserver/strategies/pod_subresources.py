@@ -59,7 +59,7 @@ def resize_errors(pod: JsonObject, old: JsonObject) -> Errors:
         return [forbidden(_WHOLE, "windows pods cannot be resized")]
     errors = pod_spec_errors(new, "spec", pod=pod["metadata"].get("name", ""))
     quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
-    if quality != qos_class(new) and not any(".resources." in error.field for error in errors):
+    if quality != qos_class(new):
         errors.append(invalid("spec", quality, "Pod QOS Class may not change as a result of resizing"))
     if others := _other_containers(new, before):
         return errors + others
