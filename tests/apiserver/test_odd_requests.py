@@ -114,6 +114,14 @@ async def test_built_in_kinds_have_no_head() -> None:
         assert [(await api.send("HEAD", path)).status for path in (MAPS, f"{PODS}/x", MYKINDS)] == [405, 405, 200]
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+async def test_paths_of_watches_are_only_read(method: str) -> None:
+    async with serving() as api:
+        for path in ("/api/v1/watch/namespaces/default/configmaps", "/api/v1/watch/namespaces/default/configmaps/web"):
+            (await api.send(method, path, config_map())).failed(405, "MethodNotAllowed")
+        assert (await api.get(MAPS)).ok()["items"] == []
+
+
 async def test_an_apply_to_a_part_of_a_missing_object_is_not_found_whatever_it_says() -> None:
     async with serving() as api:
         for part in ("status", "scale"):

@@ -50,7 +50,8 @@ def route(call: Call) -> Response | Awaitable[Response]:
     requests run meanwhile, an awaitable of it. As upstream, HEAD is only for custom resources. Raises ApiStatusError.
     """
     path = call.path
-    if call.request.method == "HEAD" and not call.served.custom:
+    method = call.request.method
+    if (method == "HEAD" and not call.served.custom) or (method != "GET" and path.watch):
         raise _method_not_allowed(call)
     if not path.name:
         return _collection(call)
