@@ -104,15 +104,18 @@ async def test_a_bound_of_no_deletion_is_an_error_for_the_first_one() -> None:
         assert await again(world, failing=True) == ["x"]
 
 
-@pytest.mark.parametrize("prunes", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("second", [True, False])
 @sp.testing.virtual_time
-async def test_two_calls_without_pruning_may_share_a_kind_and_one_that_prunes_may_not(prunes: bool) -> None:
+async def test_two_calls_without_pruning_may_share_a_kind_and_one_that_prunes_may_not(
+    first: bool, second: bool
+) -> None:
     problems: list[Exception] = []
 
     async def reconcile(obj: Widget, ctx: sp.Context) -> None:
         try:
-            await ctx.keep(ConfigMap, [config("x")], prune=False)
-            await ctx.keep(ConfigMap, [config("y")], prune=prunes)
+            await ctx.keep(ConfigMap, [config("x")], prune=first)
+            await ctx.keep(ConfigMap, [config("y")], prune=second)
         except ValueError as problem:
             problems.append(problem)
 
@@ -120,8 +123,8 @@ async def test_two_calls_without_pruning_may_share_a_kind_and_one_that_prunes_ma
     async with sp.testing.cluster(controller, control_plane=False) as world:
         await world.create(widget())
         await world.settle()
-        assert [child.name for child in await world.list(ConfigMap)] == (["x"] if prunes else ["x", "y"])
-    assert bool(problems) == prunes
+        assert [child.name for child in await world.list(ConfigMap)] == (["x"] if first or second else ["x", "y"])
+    assert bool(problems) == (first or second)
 
 
 @sp.testing.virtual_time

@@ -267,6 +267,7 @@ async def test_a_cluster_scoped_owner_moves_its_unnamed_children_to_another_name
         moved = [item for item in there if item.metadata.controller is not None]
         assert [item.metadata.controller.uid for item in moved] == [owner.uid]
         assert moved[0].name != first.name
+        assert {attempt.result for attempt in world.running("namespace").timeline.of("owner")} == {"success"}
 
 
 @virtual_time

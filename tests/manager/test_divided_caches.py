@@ -170,6 +170,29 @@ STEPS = st.one_of(
 )
 
 
+@virtual_time
+async def test_an_object_that_is_being_deleted_is_not_taken_over_though_the_divided_cache_does_not_show_it() -> None:
+    async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        await ctx.keep(Secret, [Secret.named("child", obj.namespace, string_data={"k": "v"})], adopt=True)
+
+    async with ApiServer(now=now, random=Random(3)) as server, Client(InProcessTransport(server.handle)) as client:
+        leaving = Secret.named("child")
+        leaving.metadata.finalizers = ["example.com/slow"]
+        await client.create(leaving)
+        await client.delete(Secret, "child")
+        before = await client.get(Secret, "child")
+        await client.create(ConfigMap.named("parent"))
+        lease = ParentLease(Partition(0, 1), divides_caches=True)
+        lease.lead(float("inf"))
+        controller = sp.Controller(ConfigMap, reconcile, name="beat", owns_status=False).owns(Secret)
+        options = ManagerOptions(now=now, random=Random(0))
+        manager = Manager(client, controllers=[controller], leader_election=lease, options=options)
+        running = asyncio.ensure_future(manager.run())
+        await advance(30)
+        assert await client.get(Secret, "child") == before
+        await stop(running)
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, max_size=15))
 @virtual_time

@@ -210,7 +210,7 @@ class Context(ContextReads):
           writes nothing.
         - It may be called again at any time: after a crash, a lost answer or a failed reconcile the next call ends in
           the same state. Generated names are drawn before the request is sent; after a lost answer the next reconcile
-          of the key reads live and sends each missing child again under the same name, so no surplus child is created.
+          of the key sends each missing child again under the same name, so no surplus child is created.
         - An object with another owner is not touched. An object with a wanted name and without a controller is taken
           over only with ``adopt``, or if it belonged to this object before.
         - While the reconciled object is being deleted, children are only deleted, not created or changed.

@@ -124,8 +124,7 @@ class Children(Generic[T]):
         if at_most_deletions is not None and len(surplus) > at_most_deletions:
             raise TooManyDeletions(_too_many(self._kind.__name__, surplus, len(mine), at_most_deletions))
         self._failed.intersection_update(keys | mine.keys())
-        missing = [child for child in children if child.present is None]
-        if surplus or (missing and not self._context.object.is_deleting):
+        if surplus or any(child.present is None for child in children):
             await self._look_again()
         problems = await self._all({child.key: self._deletion(child) for child in surplus})
 
@@ -324,12 +323,7 @@ class Children(Generic[T]):
     def _carries(self, child: _Child[T], present: T) -> bool:
         """Whether the wanted fields of ``present`` are as this process left them."""
         applied = self._applied.get(child.key)
-        if (
-            applied is None
-            or applied.desired != child.digest
-            or applied.uid != present.uid
-            or not self._is_mine(present)
-        ):
+        if applied is None or applied.desired != child.digest or applied.uid != present.uid:
             return False
         version = present.metadata.resource_version
         if applied.version == version:
@@ -365,11 +359,9 @@ class Children(Generic[T]):
             except BaseException as problem:
                 if child.new_name and maybe_done(problem):
                     self._drawn.add(child.key)
-                    writer.memory.barriers.mark_stale(self._context.key, self._resource.gvr)
                 raise
             version = answer.metadata.resource_version
             self._applied[child.key] = Applied(answer.uid, child.digest, _carried(child.body, answer), version)
-            self._drawn.discard(child.key)
             result[child.key] = answer
 
         return write
