@@ -397,8 +397,10 @@ async def test_a_lease_that_was_taken_over_is_lost_at_once() -> None:
         assert lease.spec is not None
         lease.spec.holder_identity = "thief"
         await Client(a.cable.inner).update(lease)
+        assert a.elector.may_act(), "it can't know yet"
         with pytest.raises(LeadershipLost, match="taken by thief"):
             await a.elector.renew()
+        assert not a.elector.may_act()
         await a.elector.release()
         spec = (await lease_of(a)).spec
         assert spec is not None

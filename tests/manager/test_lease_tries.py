@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.tasks import stop
 
 from setpoint.client import Client, Request, Response, Transport, TransportError
 from setpoint.manager import LeaderElection, LeaderElector, LeadershipLost
@@ -278,6 +279,20 @@ async def test_a_request_that_is_lost_is_tried_again_after_a_period() -> None:
         spec = (await lease_of(a)).spec
         assert spec is not None
         assert spec.holder_identity == ""
+
+
+@virtual_time
+async def test_a_renewal_that_gets_no_answer_is_tried_again_before_the_deadline() -> None:
+    async with one(None) as a:
+        await a.elector.acquire()
+        renewing = asyncio.ensure_future(a.elector.renew())
+        a.cable.cut = True
+        await advance(2.5)
+        a.cable.cut = False
+        given_up = 2 + a.elector.election.request_timeout
+        await advance(given_up + 2 - loop_time())
+        assert a.elector.until == given_up + 2 + a.elector.election.lease_duration
+        await stop(renewing)
 
 
 @virtual_time

@@ -227,3 +227,26 @@ async def test_mistakes_are_added_to_the_tests_own_failure_and_allowed_where_fai
     notes = "\n".join(caught.value.__notes__)
     assert "the reconcile of default/b changed spec.watts" in notes
     assert "default/a" not in notes
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_a_coroutine_that_is_not_awaited_fails_the_test_with_its_line(is_plain: bool) -> None:
+    journal = sp.Journal("test.example.com/thing")
+
+    async def none(token: str) -> None:
+        raise AssertionError("nothing is called")
+
+    def forget(ctx: Any) -> None:
+        journal.remove(ctx, find=none, delete=none)  # type: ignore[unused-coroutine]
+
+    async def reconcile(obj: Lamp, ctx: sp.Context) -> None:
+        forget(ctx)
+
+    def reconcile_in_thread(obj: Lamp, ctx: sp.SyncContext) -> None:
+        forget(ctx)
+
+    with pytest.raises(Mistake) as caught:
+        virtual_time(run)(reconcile_in_thread if is_plain else reconcile)
+    line = forget.__code__.co_firstlineno + 1
+    assert f"Journal.remove() at {__file__}:{line} was not awaited, so it did nothing" in str(caught.value)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setpoint.simulation.sandbox.event_loop import SimulationLoop
 from setpoint.testing import (
     EPOCH,
     Deadlock,
@@ -173,6 +174,22 @@ async def test_a_cancelled_job_still_counts_until_its_thread_ends() -> None:
         await asyncio.sleep(5)
     assert ended == [0.0]
     assert loop.time() == 5.0
+
+
+@pytest.mark.parametrize("make_loop", [VirtualTimeLoop, SimulationLoop])
+def test_jobs_that_wait_for_the_loop_or_for_a_free_thread_let_time_pass(make_loop: type[VirtualTimeLoop]) -> None:
+    async def main() -> tuple[list[int], float]:
+        loop = asyncio.get_running_loop()
+
+        def job(number: int) -> int:
+            return asyncio.run_coroutine_threadsafe(asyncio.sleep(10, number), loop).result()
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return await asyncio.gather(*(loop.run_in_executor(pool, job, n) for n in range(5))), loop.time()
+
+    loop = make_loop()
+    assert loop.run_until_complete(main()) == ([0, 1, 2, 3, 4], 30.0)
+    loop.close()
 
 
 def test_many_short_jobs_never_look_like_a_deadlock() -> None:

@@ -217,8 +217,8 @@ class Cluster:
             LostEvent: a mapping function, a predicate or an index function raised an exception. The end of the block
                 raises this error, too, for events that were lost since.
             AssertionError: a reconcile changed its object, outside of the status, and did not write it; or the
-                controllers' code blocked the event loop (``time.sleep``, a connection, a subprocess). The message has
-                the line. The end of the block raises this error, too.
+                controllers' code did not await a coroutine, or blocked the event loop (``time.sleep``, a connection, a
+                subprocess). The message has the line. The end of the block raises this error, too.
 
         With ``failing``, for tests about failures, these errors are not raised.
         """

@@ -1,5 +1,5 @@
-"""Mistakes that pass a test unseen and do harm in production: code that blocks the event loop, and changes to the
-reconciled object that are never written.
+"""Mistakes that pass a test unseen and do harm in production: code that blocks the event loop, coroutines that are not
+awaited, and changes to the reconciled object that are never written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import inspect
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, SupportsIndex, TypeVar
 
@@ -29,7 +30,9 @@ _REMEDY: Final = "use an asynchronous library, asyncio.to_thread, or a plain fun
 
 
 class Mistake(AssertionError):
-    """A controller under test blocks the event loop, or changes its object and never writes it."""
+    """A controller under test blocks the event loop, never awaits a coroutine, or changes its object and never writes
+    it.
+    """
 
 
 class Mistakes:
@@ -87,12 +90,24 @@ class Mistakes:
         """Notes a call that blocks the calling thread, if that is the loop's and the code is not the test's own."""
         if threading.get_ident() != self._thread:
             return
+        if place := self._place():
+            self._lines[f"{call} at {place} blocks the event loop, so nothing else runs meanwhile: {_REMEDY}"] = None
+
+    def note_unawaited(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Notes a coroutine that has been dropped without an await, unless the test itself has dropped it."""
+        if place := self._place():
+            self._lines[
+                f"{coroutine.__qualname__}() at {place} was not awaited, so it did nothing: write await before it, in "
+                "a coroutine function"
+            ] = None
+
+    def _place(self) -> str:
+        """The line of the user's code that the calling thread runs; ``""`` if it runs none but the test's own."""
         try:
             task = asyncio.current_task()
-        except RuntimeError:
-            return  # no loop is running
-        if task is not self._task and (place := find_user_line()):
-            self._lines[f"{call} at {place} blocks the event loop, so nothing else runs meanwhile: {_REMEDY}"] = None
+        except RuntimeError:  # no loop is running
+            return find_user_line() if threading.get_ident() != self._thread else ""
+        return find_user_line() if task is not self._task else ""
 
 
 def _document(obj: Object) -> dict[str, Any]:
@@ -136,14 +151,21 @@ def _listen() -> None:
 
 @contextmanager
 def watching(mistakes: Mistakes) -> Iterator[None]:
-    """Notes calls that block the loop until the block ends."""
+    """Notes calls that block the loop, and coroutines that are not awaited, until the block ends."""
     _listen()
-    sleep = time.sleep
+    sleep, warn = time.sleep, warnings._warn_unawaited_coroutine  # type: ignore[attr-defined]
     _watching.append(mistakes)
     time.sleep = _judged(sleep, mistakes)
+
+    def warn_and_note(coroutine: Coroutine[Any, Any, Any]) -> None:
+        mistakes.note_unawaited(coroutine)
+        warn(coroutine)
+
+    warnings._warn_unawaited_coroutine = warn_and_note  # type: ignore[attr-defined]
     try:
         yield
     finally:
+        warnings._warn_unawaited_coroutine = warn  # type: ignore[attr-defined]
         time.sleep = sleep
         _watching.remove(mistakes)
 

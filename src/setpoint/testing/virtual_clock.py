@@ -8,13 +8,15 @@ the same order. The code under test is the production code: it takes the time fr
 - ``loop.time()`` starts at 0.0 and moves only when no callback is ready; then it jumps to the next timer, exactly.
 - A program in which no event can occur any more raises `Deadlock`, naming every waiting task and its position.
 - A program that never waits (a hot loop) raises `Livelock` instead of running forever.
-- While a job of `run_in_executor` or `asyncio.to_thread` is running, the clock stands still; the loop waits in real
-  time.
+- While a job of `run_in_executor` or `asyncio.to_thread` computes, the clock stands still; the loop waits in real
+  time. A job that waits for a coroutine of this loop (`asyncio.run_coroutine_threadsafe`, the blocking clients), or
+  for a free thread of its executor, lets the clock move.
 
 *Caveats*
 
 - No sockets, pipes or subprocesses: their events happen in real time. Opening one raises `RuntimeError`.
-- A thread that blocks until a timer of this loop fires blocks forever: the clock stands still for as long as it runs.
+- A job that waits for anything else of this loop, such as a lock that a task is to release after a sleep, waits
+  forever.
 - The order in which several threads finish is not deterministic.
 """
 
@@ -28,10 +30,12 @@ import selectors
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextvars import Context
 from datetime import UTC, datetime, timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
 from setpoint.concurrency import task_report
+from setpoint.testing.thread_jobs import ThreadJobs, awaited_future
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,7 +95,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._limit = limit
         self._max_turns = max_turns
         self._turns = 0
-        self._jobs = 0
+        self._jobs = ThreadJobs()
+        self._stand_ins = 0
         self._blocked_waiters: deque[asyncio.Future[None]] = deque()
         super().__init__(_Selector(self))
         self._move_to(0.0)
@@ -123,35 +128,42 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., T], *args: Any
     ) -> asyncio.Future[T]:
-        """Runs ``func`` as asyncio's method does. The clock stands still until the job has ended."""
+        """Runs ``func`` as asyncio's method does. The clock stands still while the job computes."""
         if executor is None:
             if self._default_executor is None:
                 self.set_default_executor(ThreadPoolExecutor(thread_name_prefix="virtual-time"))
             executor = self._default_executor
             assert executor is not None
         tap = _Tap(executor)
-        result = super().run_in_executor(tap, func, *args)
-        self._jobs += 1
+        job = self._jobs.marked(func) if isinstance(executor, ThreadPoolExecutor) else func
+        result = super().run_in_executor(tap, job, *args)
+        self._jobs.begin(executor)
         # Added after asyncio's own callback: the job's result is on its way before the job stops counting.
-        tap.job.add_done_callback(self._on_job_done)
+        tap.job.add_done_callback(functools.partial(self._on_job_done, executor))
         return result
 
-    def _on_job_done(self, _job: Future[Any]) -> None:
+    def _on_job_done(self, executor: Executor, _job: Future[Any]) -> None:
         if not self.is_closed():
-            self.call_soon_threadsafe(self._end_job)
+            self.call_soon_threadsafe(self._jobs.end, executor)
 
-    def _end_job(self) -> None:
-        self._jobs -= 1
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        future = awaited_future(callback) if self._jobs.is_own_thread() else None
+        if future is not None:
+            super().call_soon_threadsafe(self._jobs.wait, future)  # no sooner: the loop has something to do until then
+        return handle
 
     async def shutdown_default_executor(self, *args: Any, **kwargs: Any) -> None:
         """Shuts the executor down as asyncio's method does. That method joins the pool in a separate thread, which
         counts as a job.
         """
-        self._jobs += 1
+        self._stand_ins += 1
         try:
             await super().shutdown_default_executor(*args, **kwargs)
         finally:
-            self._jobs -= 1
+            self._stand_ins -= 1
 
     # Called by asyncio once per iteration, where a real loop would poll its sockets.
 
@@ -167,7 +179,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             # A wake-up from a thread has put its callback into the ready list already; nothing to poll for.
             return []
         self._turns = 0
-        if self._jobs:
+        if self._stand_ins or self._jobs.computing:
             return really_wait(None)
         if self._blocked_waiters:
             waiter = self._blocked_waiters.popleft()

@@ -193,7 +193,6 @@ class LeaderElector(Leadership):
                         holder="", duration=1, acquired=now, renewed=now, transitions=self._transitions()
                     )
                     self._observe(await self._client.update(lease))
-                    self._renewed_at = float("-inf")
                     logger.info("released the lease", extra={"fields": self._fields()})
                     return
             except Conflict:
@@ -260,7 +259,7 @@ class LeaderElector(Leadership):
         loop = asyncio.get_running_loop()
         # The lease's duration counts from before the request was sent.
         requested_at = loop.time()
-        if self.is_leader and self._valid(requested_at):
+        if self.is_leader:
             assert self._observed is not None
             try:
                 await self._write(self._observed, requested_at)
@@ -348,7 +347,7 @@ class LeaderElector(Leadership):
         """Stores the record; its age is set to zero only if the record has changed."""
         spec = lease.spec or LeaseSpec()
         if self._observed is None or spec != self._observed_spec:
-            self._observed_spec = _copy(lease).spec or LeaseSpec()
+            self._observed_spec = spec
             self._observed_at = asyncio.get_running_loop().time()
         self._observed = lease
         leader = self.leader

@@ -18,6 +18,7 @@ from setpoint.controller.context import current
 from setpoint.simulation.sandbox.actor import ACTOR, Actor
 from setpoint.simulation.sandbox.side_effect_guard import Isolation
 from setpoint.simulation.sandbox.thread_scheduler import Job, ThreadScheduler
+from setpoint.testing.thread_jobs import ThreadJobs
 from setpoint.testing.user_code import find_awaiting_line, find_user_line, is_users_file
 from setpoint.testing.virtual_clock import VirtualTimeLoop
 
@@ -94,22 +95,24 @@ class SimulationLoop(VirtualTimeLoop):
         turns = self._turns_of_threads
         job = Job()
         result = super().run_in_executor(executor, turns.waiting_function(job, func), *args)
-        turns.begin(job)
+        pool = executor or self._default_executor
+        assert pool is not None
+        turns.begin(job, pool)
         result.add_done_callback(lambda _: turns.jobs.discard(job))
         turns.stand_still()
         return result
 
     def _poll(self, timeout: float | None, really_wait: Callable[[float | None], Any]) -> Any:
         # No thread computes now. Those that wait for the loop may wait for time to pass.
-        jobs, self._jobs = self._jobs, 0
+        jobs, self._jobs = self._jobs, ThreadJobs()
         try:
             return super()._poll(timeout, really_wait)
         finally:
-            self._jobs += jobs
+            self._jobs = jobs
 
-    def _on_job_done(self, job: Future[Any]) -> None:
-        super()._on_job_done(job)
-        self._turns_of_threads.ended()
+    def _on_job_done(self, executor: Executor, job: Future[Any]) -> None:
+        super()._on_job_done(executor, job)
+        self._turns_of_threads.ended(executor)
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None

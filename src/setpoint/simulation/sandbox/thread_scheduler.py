@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from typing import Any
+
+from setpoint.testing.thread_jobs import awaited_future, size_of
 
 
 class Job:
@@ -28,6 +30,7 @@ class ThreadScheduler:
         self.jobs: set[Job] = set()
         self._changed = threading.Condition()
         self._running = 0
+        self._unended: dict[Executor, int] = {}
         self._stands = False
         self._over = False
         self._local = threading.local()
@@ -45,26 +48,31 @@ class ThreadScheduler:
 
         return run
 
-    def begin(self, job: Job) -> None:
-        """Counts the job as running."""
+    def begin(self, job: Job, pool: Executor) -> None:
+        """Counts the job as running, if a thread of its executor is free."""
         self.jobs.add(job)
-        self._running += 1
+        with self._changed:
+            self._unended[pool] = count = self._unended.get(pool, 0) + 1
+            self._running += count <= size_of(pool)
 
     def waits(self, callback: Callable[..., Any]) -> None:
         """If the calling thread waits for the result of ``callback``, counts its job as waiting so that the loop can
         run. The loop calls this in the thread that has scheduled ``callback``.
         """
         job: Job | None = getattr(self._local, "job", None)
-        future = _awaited(callback)
+        future = awaited_future(callback)
         if job is None or future is None:
             return
         job.waits_for = future
         future.add_done_callback(lambda _: self._go_on(job))
         self._leave()
 
-    def ended(self) -> None:
-        """Notes that one of the running jobs has ended."""
-        self._leave()
+    def ended(self, pool: Executor) -> None:
+        """Notes that a job has ended. If another one waits for a thread of the executor, that one runs now."""
+        with self._changed:
+            self._unended[pool] = count = self._unended[pool] - 1
+            self._running -= count < size_of(pool)
+            self._changed.notify_all()
 
     def stand_still(self) -> None:
         """Blocks its caller, the loop, until every thread waits for the loop or has ended."""
@@ -95,14 +103,3 @@ class ThreadScheduler:
         with self._changed:
             self._running -= 1
             self._changed.notify_all()
-
-
-def _awaited(callback: Callable[..., Any]) -> Future[Any] | None:
-    """The future of the call of ``asyncio.run_coroutine_threadsafe`` that scheduled ``callback``; None if another
-    function scheduled it.
-    """
-    if not getattr(callback, "__qualname__", "").startswith("run_coroutine_threadsafe"):
-        return None
-    names = dict(zip(callback.__code__.co_freevars, callback.__closure__ or (), strict=True))
-    future = names["future"].cell_contents
-    return future if isinstance(future, Future) else None
