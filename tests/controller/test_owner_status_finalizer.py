@@ -72,6 +72,8 @@ def test_an_object_has_one_controller() -> None:
     set_controller_reference(stored(Deployment.named("one", "default"), "1"), pod)
     with pytest.raises(OwnerError, match="controlled by Deployment one already"):
         set_controller_reference(stored(Deployment.named("two", "default"), "2"), pod)
+    with pytest.raises(OwnerError, match="controlled by Deployment one already"):
+        set_controller_reference(stored(Deployment.named("one", "default"), "of a later object"), pod)
     assert set_owner_reference(stored(Deployment.named("two", "default"), "2"), pod)
     assert [reference.controller for reference in pod.metadata.owner_references] == [True, None]
 

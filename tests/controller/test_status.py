@@ -564,3 +564,30 @@ async def test_the_last_status_of_a_clean_up_is_written_as_long_as_other_finaliz
         await world.settle()
         left = await world.get(Widget, "a")
         assert (left.status.ready, left.metadata.finalizers) == (0, ["example.com/another"])
+
+
+@pytest.mark.parametrize("how", ["update_status", "patch of the status", "patch of metadata"])
+@virtual_time
+async def test_after_a_write_of_the_reconcile_to_its_object_the_status_costs_one_request(how: str) -> None:
+    """It is written onto the version that the reconcile has made, without a conflict and a read."""
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        if obj.status.ready:
+            return
+        obj.status.ready = 3
+        if how == "update_status":
+            await ctx.client.update_status(obj)
+        elif how == "patch of the status":
+            await ctx.patch(obj, {"status": {"ready": 3}}, subresource="status")
+        else:
+            await ctx.patch(obj, {"metadata": {"labels": {"seen": "yes"}}})
+        obj.status.ready = 4
+
+    wires = Wires()
+    async with cluster(sp.Controller(Widget, reconcile), control_plane=False, rbac=False).over(wires) as world:
+        await world.create(widget())
+        wires.wire.requests.clear()
+        await world.settle()
+        requests = [request.method for request in wires.wire.requests if "/widgets/" in request.path]
+        assert requests == ["PATCH", "PATCH"]
+        assert (await world.get(Widget, "a")).status.ready == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -58,9 +59,9 @@ class ThreadJobs:
         self._waiting -= 1
 
 
-def size_of(pool: Executor) -> float:
-    """The maximum number of jobs that the executor runs at the same time; infinite if it is not known."""
-    size: float = getattr(pool, "_max_workers", float("inf"))
+def size_of(pool: Executor) -> int:
+    """The maximum number of jobs that the executor runs at the same time; ``sys.maxsize`` if it is not known."""
+    size: int = getattr(pool, "_max_workers", sys.maxsize)
     return size
 
 

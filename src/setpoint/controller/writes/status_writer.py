@@ -13,7 +13,7 @@ from setpoint.controller.environment import Environment
 from setpoint.controller.memory import Memory, expect_echo
 from setpoint.controller.outcome import StatusNotServed, classify, describe, is_conflict, is_namesake, reason_of
 from setpoint.controller.writes.status_draft import MAX_MESSAGE, StatusDraft
-from setpoint.meta import Object
+from setpoint.meta import Object, decode_as_read
 
 K = TypeVar("K", bound=Object)
 TRIES: Final = 5
@@ -157,13 +157,11 @@ class StatusWriter(Generic[K]):
             context.log.warning("a failure could not be reported in the status", extra={"error": describe(problem)})
 
     async def _write(self, draft: StatusDraft, obj: K, context: ContextReads, *, observed: bool) -> None:
-        onto: Object = obj
+        onto = self._as_written(obj, context)
         refusal: ApiError | None = None
         for attempt in range(TRIES):
             # A version that this reconcile has made by itself has no other writer's fields.
-            yields = refusal is not None and not any(
-                onto.metadata.resource_version == write.resource_version for write in context._writes
-            )
+            yields = refusal is not None and not _is_own(onto, context)
             patch = draft.patch(observed=observed, now=self._env.now, onto=onto, yields=yields)
             if patch is None:
                 self._check_contested(draft, refusal, context)
@@ -204,6 +202,18 @@ class StatusWriter(Generic[K]):
                 self._check_contested(draft, refusal, context)
                 return
 
+    def _as_written(self, obj: K, context: ContextReads) -> Object:
+        """The object as this reconcile has written it last, or else as it was read."""
+        gvr = self._controller.resource.gvr
+        if not self._controller.metadata_only and any(
+            write.kind == obj.kind and write.key == obj.key for write in context._writes
+        ):
+            document = context._document_of(gvr, obj.key)
+            written = None if document is None else decode_as_read(self._kind, document)[0]
+            if written is not None and written.uid == obj.uid and _is_own(written, context):
+                return written
+        return obj
+
     def _check_contested(self, draft: StatusDraft, refusal: ApiError | None, context: ContextReads) -> None:
         """Raises ``refusal``, the last conflict, if another writer has changed a field that this reconcile changed."""
         if refusal is not None and draft.contested:
@@ -229,3 +239,8 @@ class StatusWriter(Generic[K]):
             f"status, so the status of {obj.kind} {obj.key} can't be written: install the definition that belongs to "
             f"the class ({INSTALL})"
         )
+
+
+def _is_own(obj: Object, context: ContextReads) -> bool:
+    """Whether the reconcile has made this version of the object."""
+    return any(obj.metadata.resource_version == write.resource_version for write in context._writes)
