@@ -12,8 +12,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import CoroutineType
 from typing import Any, Final, SupportsIndex, TypeVar
 
 from setpoint.cache.function_names import place_of
@@ -93,11 +94,11 @@ class Mistakes:
         if place := self._place():
             self._lines[f"{call} at {place} blocks the event loop, so nothing else runs meanwhile: {_REMEDY}"] = None
 
-    def note_unawaited(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+    def note_unawaited(self, coroutine: CoroutineType[Any, Any, Any]) -> None:
         """Notes a coroutine that has been dropped without an await, unless the test itself has dropped it."""
         if place := self._place():
             self._lines[
-                f"{coroutine.__qualname__}() at {place} was not awaited, so it did nothing: write await before it, in "
+                f"{coroutine.cr_code.co_qualname}() at {place} was not awaited, so it did nothing: write await before it, in "
                 "a coroutine function"
             ] = None
 
@@ -157,7 +158,7 @@ def watching(mistakes: Mistakes) -> Iterator[None]:
     _watching.append(mistakes)
     time.sleep = _judged(sleep, mistakes)
 
-    def warn_and_note(coroutine: Coroutine[Any, Any, Any]) -> None:
+    def warn_and_note(coroutine: CoroutineType[Any, Any, Any]) -> None:
         mistakes.note_unawaited(coroutine)
         warn(coroutine)
 
