@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from setpoint.simulation.comparison.differences import find_differences
+from setpoint.simulation.comparison.differences import find_differences, format_value
 from setpoint.simulation.comparison.name_equivalence import rename_counted_names
 from setpoint.simulation.comparison.snapshot import make_snapshot
 from setpoint.simulation.faults.plan import Plan, fault
@@ -205,3 +205,12 @@ def test_the_beginning_of_a_scenario_excuses_what_the_whole_one_does() -> None:
     beginning.follow(whole)
     assert beginning.alternates
     assert not beginning.judge(Plan((fault("resync", "step 1"),)), Result(end=of_apps(count=2)))
+
+
+def test_a_value_is_one_line_of_text_that_a_terminal_shows_and_does_not_obey() -> None:
+    """A text of an object could otherwise add lines to a report, such as one that says where files were written."""
+    assert format_value("Zürich") == "Zürich"
+    assert format_value("a\nwritten: b") == '"a\\nwritten: b"'
+    assert format_value("\x1b[31m\x9b\u202e") == '"\\u001b[31m\\u009b\\u202e"'
+    assert format_value({"text": "\u202e"}) == '{"text": "\\u202e"}'
+    assert format_value("x" * 200, 10) == "xxxxxxx..."

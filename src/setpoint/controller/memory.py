@@ -90,16 +90,13 @@ class KnownChildren:
         return self._keys.get(owner.key, {}).get((owner.uid, gvr, key), "")
 
     def note(self, owner: Object, gvr: GroupVersionResource, key: ObjectKey, uid: str) -> None:
-        """Remembers the uid of a child; if ``uid`` is empty, the child is forgotten."""
+        """Remembers the uid of a child."""
         uids = self._keys.setdefault(owner.key, {})
         place = (owner.uid, gvr, key)
         uids.pop(place, None)
-        if uid:
-            uids[place] = uid
+        uids[place] = uid
         if len(uids) > MAX_KNOWN:
             del uids[next(iter(uids))]
-        if not uids:
-            del self._keys[owner.key]
 
     def forget(self, key: ObjectKey) -> None:
         self._keys.pop(key, None)

@@ -98,8 +98,8 @@ class Mistakes:
         """Notes a coroutine that has been dropped without an await, unless the test itself has dropped it."""
         if place := self._place():
             self._lines[
-                f"{coroutine.cr_code.co_qualname}() at {place} was not awaited, so it did nothing: write await before it, in "
-                "a coroutine function"
+                f"{coroutine.cr_code.co_qualname}() at {place} was not awaited, so it did nothing: write await before "
+                "it, in a coroutine function"
             ] = None
 
     def _place(self) -> str:

@@ -232,11 +232,10 @@ class ObjectWriter:
             try:
                 answer = await self.apply(child, body, uid, force=force, before=before)
             except Outdated:
-                children.note(owner, gvr, key, "")
-            else:
-                if not is_cached:
-                    children.note(owner, gvr, key, answer.uid)
-                return answer
+                continue
+            if not is_cached:
+                children.note(owner, gvr, key, answer.uid)
+            return answer
         raise Outdated(f"{child.kind} {key} was replaced by another object at each of {_TRIES} attempts")
 
     async def patch(

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-import msgspec
-
+from setpoint.meta.text_escaping import json_line
 from setpoint.simulation.comparison.snapshot import JSON, Snapshot
 
 
@@ -177,6 +176,8 @@ def _pairs(wanted: list[JSON], actual: list[JSON], path: str) -> Iterator[tuple[
 
 
 def format_value(value: JSON, most: int = 100) -> str:
-    """The value as text of at most so many characters."""
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    """The value as one line of text of at most so many characters. A string with line breaks or escape sequences is
+    quoted.
+    """
+    text = value if isinstance(value, str) and value.isprintable() else json_line(value)
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -4,6 +4,7 @@ undisturbed run.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from html import escape
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from setpoint.meta.text_escaping import visible
+from setpoint.simulation.comparison.differences import format_value
 from setpoint.simulation.faults.descriptions import describe_fault, strikes_after_request
 from setpoint.simulation.trace.result import Line
 
@@ -74,7 +77,7 @@ def render_page(problem: Counterexample) -> str:
     parts = [
         "<!doctype html><html lang='en'><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width'>",
-        f"<title>{escape(str(problem.findings[0]))[:120]}</title><style>{_STYLE}</style>",
+        f"<title>{escape(str(problem.findings[0])[:120])}</title><style>{_STYLE}</style>",
         f"<h1>A promise is broken in {escape(problem.scenario)}</h1><div class='cards'>",
         "<section class='card fault'><h2>Injected faults</h2>",
         *(
@@ -95,7 +98,7 @@ def render_page(problem: Counterexample) -> str:
             f"<h2>Each object at the end, as setpoint explain describes it</h2><pre>{escape(problem.explanation)}</pre>"
         )
     parts.append(f"<h2>To replay</h2><pre>{escape(problem.replay_command)}</pre>")
-    return "\n".join(part for part in parts if part) + "</html>"
+    return visible("\n".join(part for part in parts if part)) + "</html>"
 
 
 def _often(problem: Counterexample) -> str:
@@ -214,10 +217,7 @@ def _ends(problem: Counterexample) -> str:
 
 def _row(subject: str, wanted: Any, actual: Any) -> str:
     return (
-        f"<tr><td class='mono'>{escape(subject)}</td><td class='mono expected'>{escape(_plain(wanted))}</td>"
-        f"<td class='mono found'>{escape(_plain(actual))}</td></tr>"
+        f"<tr><td class='mono'>{escape(subject)}</td>"
+        f"<td class='mono expected'>{escape(format_value(wanted, sys.maxsize))}</td>"
+        f"<td class='mono found'>{escape(format_value(actual, sys.maxsize))}</td></tr>"
     )
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
