@@ -101,15 +101,11 @@ class ObjectParser:
         self._projection = projection
         self._transform = transform
         self._keep = keep_managed_fields
-        self._fast = not (metadata_only or projection is not None or transform is not None or keep_managed_fields)
-
-    def decode(self, kind: type[P], document: bytes) -> P:
-        """The object in a document of the cache. Where only metadata is kept, other fields may be absent.
-
-        Raises:
-            DecodeError: the document does not fit ``kind``.
+        self.decode: Callable[[type[Any], bytes], Any] = _as_read if metadata_only else decode
+        """Returns the object of a class in a document of the cache; raises `DecodeError` if the document does not fit
+        the class. Where only metadata is kept, other fields may be absent.
         """
-        return decode_as_read(kind, document)[0] if self._metadata_only else decode(kind, document)
+        self._fast = not (metadata_only or projection is not None or transform is not None or keep_managed_fields)
 
     def read(self, raw: bytes) -> Item:
         """The object in ``raw``. An object that is nested too deeply is neither transformed nor projected, and one that
@@ -221,6 +217,10 @@ class ObjectParser:
 
     def _same_group(self, api_version: str) -> bool:
         return api_version in (self._api_version, "", "meta.k8s.io/v1")
+
+
+def _as_read(kind: type[P], document: bytes) -> P:
+    return decode_as_read(kind, document)[0]
 
 
 _Members = dict[str, msgspec.Raw]
