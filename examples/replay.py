@@ -97,7 +97,7 @@ def replay(readme: Path, home: Path, *, least: int) -> None:
                 command, *expected = part.splitlines() or [""]
                 if command:
                     printed = opened.run(command.removeprefix("$ "), len(expected))
-                    assert plain(printed) == plain(map(opened.here, expected)), command
+                    assert plain(printed) == plain(map(opened.here, expected)), (command, printed)
                     checked += 1
     finally:
         with opened.ports, ExitStack() as ends:
