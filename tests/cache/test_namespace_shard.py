@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
+from tests.transports import Through
 
 from setpoint.apiserver import ApiServer
 from setpoint.cache import Informer, InformerFactory
@@ -21,27 +22,21 @@ LOW, HIGH = (0, HASHES // 2), (HASHES // 2, HASHES)
 SPACES = {"billing": LOW, "cache": LOW, "catalog": HIGH, "queue": HIGH}
 
 
-class Gate:
+class Gate(Through):
     """A transport whose requests wait while it is closed; it records their queries."""
 
     def __init__(self, server: ApiServer) -> None:
-        self._inner = InProcessTransport(server.handle)
+        super().__init__(InProcessTransport(server.handle))
         self.opened = asyncio.Event()
         self.opened.set()
         self.queries: list[dict[str, str]] = []
 
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        return self._send(request)
-
     @asynccontextmanager
-    async def _send(self, request: Request) -> AsyncIterator[Response]:
+    async def send(self, request: Request) -> AsyncIterator[Response]:
         self.queries.append(dict(request.query))
         await self.opened.wait()
-        async with self._inner.send(request) as response:
+        async with self.inner.send(request) as response:
             yield response
-
-    async def close(self) -> None:
-        """The server goes on."""
 
 
 class World:

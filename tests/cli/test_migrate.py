@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.programs import program, server
+from tests.transports import Through
 
 from setpoint.apiserver import ApiServer
 from setpoint.apps.storage_migration import Progress
@@ -48,11 +49,11 @@ class Stopped(Exception):
     """The process is gone."""
 
 
-class Recording:
+class Recording(Through):
     """A transport that counts patches of things and can end in the middle."""
 
     def __init__(self, server: ApiServer) -> None:
-        self._inner = InProcessTransport(server.handle)
+        super().__init__(InProcessTransport(server.handle))
         self.patched: list[str] = []
         self.last = 0
         """After so many patches nothing goes out any more; 0 is never."""
@@ -62,10 +63,7 @@ class Recording:
             if self.last and len(self.patched) >= self.last:
                 raise Stopped
             self.patched.append(request.path.rpartition("/")[2])
-        return self._inner.send(request)
-
-    async def close(self) -> None:
-        await self._inner.close()
+        return self.inner.send(request)
 
 
 async def prepare(client: Client, count: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.transports import Through
 
 from setpoint.client import (
     Backoff,
@@ -81,13 +82,13 @@ async def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
     assert (caught.value.retry_after, now()) == (3600.0, 0.0)
 
 
-class Breaking:
+class Breaking(Through):
     """A transport whose connection breaks the first ``times`` times."""
 
     def __init__(self, times: int, *, reset: bool = True) -> None:
+        super().__init__(InProcessTransport(Server(lambda request: OK).handle))
         self.left = times
         self.reset = reset
-        self.inner = InProcessTransport(Server(lambda request: OK).handle)
 
     @asynccontextmanager
     async def send(self, request: Request) -> AsyncIterator[Response]:
@@ -96,9 +97,6 @@ class Breaking:
             raise TransportError("reset by peer", sent=True, reset=self.reset)
         async with self.inner.send(request) as response:
             yield response
-
-    async def close(self) -> None:
-        await self.inner.close()
 
 
 @virtual_time

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.transports import Through
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import (
@@ -185,11 +186,12 @@ async def test_an_object_that_was_made_by_hand_may_come_later() -> None:
             await client.wait(ConfigMap.named("b"), "create", timeout=1)
 
 
-class Trouble(Transport):
+class Trouble(Through):
     """Ends every watch at once, and fails the first lists."""
 
     def __init__(self, inner: Transport, fails: int = 0) -> None:
-        self.inner, self.fails, self.lists = inner, fails, 0
+        super().__init__(inner)
+        self.fails, self.lists = fails, 0
 
     def send(self, request: Request) -> Any:
         if request.method == "GET" and ("watch", "true") in request.query:
@@ -199,9 +201,6 @@ class Trouble(Transport):
             if self.lists <= self.fails:
                 raise TransportError("connection refused", sent=False)
         return self.inner.send(request)
-
-    async def close(self) -> None:
-        await self.inner.close()
 
 
 @virtual_time

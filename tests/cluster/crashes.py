@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from tests.tasks import stop
+from tests.transports import Through
 
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport
 from setpoint.cluster import ControlPlane
@@ -35,13 +36,13 @@ _DRAWN = "batch.kubernetes.io/controller-uid controller-uid collisionCount"
 _VOLATILE = frozenset(f"{_IDENTITY} {_TIMES} lastSuccessfulTime {_PLACES} {_DRAWN}".split())
 
 
-class _Counting:
+class _Counting(Through):
     """Lets ``left`` writes of controllers through; what is asked after the last of them is never answered. Calls
     ``branch`` after each counted write; if it returns True, this write is the last.
     """
 
     def __init__(self, inner: Transport, left: int | None, counts: Counted, branch: Branch) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._left = left
         self._counts = counts
         self._branch = branch
@@ -52,16 +53,13 @@ class _Counting:
     async def send(self, request: Request) -> AsyncIterator[Response]:
         if self.crashed.is_set():
             await asyncio.Event().wait()
-        async with self._inner.send(request) as answer:
+        async with self.inner.send(request) as answer:
             if self._counts(request) and answer.status < 400:
                 self.writes.append(f"{request.method} {request.path}")
                 if (self._left is not None and len(self.writes) >= self._left) or self._branch():
                     self.crashed.set()
                     await asyncio.Event().wait()
             yield answer
-
-    async def close(self) -> None:
-        await self._inner.close()
 
 
 def any_write(request: Request) -> bool:

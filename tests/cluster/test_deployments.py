@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.cluster.workloads import selector, template
+from tests.transports import Through
 
 from setpoint.client import Request, Response, Transport
 from setpoint.cluster.workloads.deployment_progress import AVAILABLE, report
@@ -129,22 +130,19 @@ async def test_events_say_what_was_scaled() -> None:
         assert notes == [f"Scaled up replica set {result.name} from 0 to 3"]
 
 
-class _Copying:
+class _Copying(Through):
     """Keeps the requests that change ReplicaSets."""
 
     def __init__(self, inner: Transport) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self.changes: list[Request] = []
 
     @asynccontextmanager
     async def send(self, request: Request) -> AsyncIterator[Response]:
         if request.method == "PATCH" and "/replicasets/" in request.path:
             self.changes.append(request)
-        async with self._inner.send(request) as answer:
+        async with self.inner.send(request) as answer:
             yield answer
-
-    async def close(self) -> None:
-        await self._inner.close()
 
 
 @virtual_time

@@ -10,6 +10,7 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import msgspec
+from tests.transports import Through
 
 from setpoint.client import Client, InProcessTransport, Request, Response, Transport
 from setpoint.cluster import ControlPlane
@@ -182,11 +183,11 @@ async def test_nothing_of_what_is_gone_is_left_after_a_month() -> None:
         } <= filled
 
 
-class SlowReads(Transport):
+class SlowReads(Through):
     """A connection on which reads of these collections take five seconds."""
 
     def __init__(self, inner: Transport, *plurals: str) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.plurals = plurals
         self.reads: list[str] = []
 
@@ -198,9 +199,6 @@ class SlowReads(Transport):
             await asyncio.sleep(5)
         async with self.inner.send(request) as response:
             yield response
-
-    async def close(self) -> None:
-        await self.inner.close()
 
 
 @virtual_time

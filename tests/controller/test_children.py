@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.transports import Through
 
 import setpoint as sp
 from setpoint.cache import UndeclaredRead
@@ -456,25 +457,17 @@ async def test_a_lost_answer_never_makes_one_too_many(late: float) -> None:
         assert (await world.get(Widget, "a")).status.ready == 3
 
 
-class SlowAnswers:
+class SlowAnswers(Through):
     """Writes are done at once, and answered five seconds later."""
 
-    def __init__(self, inner: Transport) -> None:
-        self.inner = inner
-        self.slow = True
-
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        return self._send(request)
+    slow = True
 
     @asynccontextmanager
-    async def _send(self, request: Request) -> AsyncIterator[Response]:
+    async def send(self, request: Request) -> AsyncIterator[Response]:
         async with self.inner.send(request) as response:
             if self.slow and request.method in ("POST", "PATCH") and "configmaps" in request.path:
                 await asyncio.sleep(5)
             yield response
-
-    async def close(self) -> None:
-        await self.inner.close()
 
 
 async def one_by_create(obj: Widget, ctx: sp.Context) -> None:

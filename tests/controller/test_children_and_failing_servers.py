@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.transports import Through
 
 import setpoint as sp
 from setpoint.client import Forbidden, Request, Response, Transport, TransportError
@@ -69,11 +70,11 @@ async def test_a_live_read_that_fails_is_made_up_for_before_the_cache_is_believe
         assert len(await world.list(ConfigMap)) == 1
 
 
-class _Overtaken:
+class _Overtaken(Through):
     """The first write of a ConfigMap is done five seconds later, when the client has given up."""
 
     def __init__(self, inner: Transport) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.done: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -88,9 +89,6 @@ class _Overtaken:
         await asyncio.sleep(5)
         async with self.inner.send(request) as response:
             assert response.status == 200, "it meets what was made in its place"
-
-    async def close(self) -> None:
-        await self.inner.close()
 
 
 @virtual_time
@@ -140,20 +138,14 @@ async def test_an_answer_that_can_not_be_read_is_as_good_as_none(by: str) -> Non
         assert len(await world.list(ConfigMap)) == 1
 
 
-class _Garbled:
+class _Garbled(Through):
     """The answer to a write of a ConfigMap can't be read."""
-
-    def __init__(self, inner: Transport) -> None:
-        self.inner = inner
 
     @asynccontextmanager
     async def send(self, request: Request) -> AsyncIterator[Response]:
         async with self.inner.send(request) as response:
             garbled = request.method in ("POST", "PATCH") and "configmaps" in request.path
             yield _Unreadable(response) if garbled else response
-
-    async def close(self) -> None:
-        await self.inner.close()
 
 
 class _Unreadable(Response):

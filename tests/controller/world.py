@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
+
+from tests.transports import Through
 
 import setpoint as sp
 from setpoint.client import Request, Response, Transport, TransportError
@@ -33,7 +35,7 @@ def config(name: str, **data: str) -> ConfigMap:
     return ConfigMap.named(name, data=data)
 
 
-class Wire:
+class Wire(Through):
     """A transport that notes requests and does to them what a test wants.
 
     ``before(request)`` may raise instead of sending; ``after(request)`` may raise after it was done. The events of a
@@ -41,26 +43,20 @@ class Wire:
     """
 
     def __init__(self, inner: Transport) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.requests: list[Request] = []
         self.delays: dict[str, float] = {}
         self.before: Callable[[Request], Any] = lambda request: None
         self.after: Callable[[Request], Any] = lambda request: None
 
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        return self._send(request)
-
     @asynccontextmanager
-    async def _send(self, request: Request) -> AsyncIterator[Response]:
+    async def send(self, request: Request) -> AsyncIterator[Response]:
         self.requests.append(request)
         self.before(request)
         async with self.inner.send(request) as response:
             self.after(request)
             plural = request.path.rpartition("/")[2]
             yield _Late(response, self, plural) if ("watch", "true") in request.query else response
-
-    async def close(self) -> None:
-        await self.inner.close()
 
     def writes(self, word: str = "") -> list[str]:
         """The writes so far: ``METHOD path``."""

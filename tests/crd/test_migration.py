@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 from tests.client.conftest import Answer
+from tests.transports import Through
 
 from setpoint.apiserver import ApiServer
 from setpoint.apps.storage_migration import MigrationError, Progress, StorageMigration
@@ -39,21 +40,18 @@ class Thing(CustomResource, group="example.com", version="v2", conversions=[Conv
     spec: Spec = Spec()
 
 
-class Recording:
+class Recording(Through):
     """A transport that counts the patches of things, and may do something before one of them."""
 
     def __init__(self, server: ApiServer) -> None:
-        self._inner = InProcessTransport(server.handle)
+        super().__init__(InProcessTransport(server.handle))
         self.patched: list[str] = []
         self.before: dict[str, Any] = {}
 
     def send(self, request: Request) -> Any:
         if request.method == "PATCH" and "/things/" in request.path:
             self.patched.append(request.path.rpartition("/")[2])
-        return self._inner.send(request)
-
-    async def close(self) -> None:
-        await self._inner.close()
+        return self.inner.send(request)
 
 
 async def world(server: ApiServer) -> tuple[Client, Recording]:

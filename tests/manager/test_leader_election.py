@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tasks import drop, stop
+from tests.transports import Checked
 
 from setpoint.apiserver import ApiServer
 from setpoint.client import Client, CredentialsError, InProcessTransport, Request, Response, Transport, TransportError
@@ -457,16 +458,11 @@ async def test_a_leader_outlives_credentials_that_fail_for_a_while() -> None:
     async with ApiServer(now=now, random=Random(0)) as server:
         inner, failing = InProcessTransport(server.handle), False
 
-        class Login:
-            def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-                if failing:
-                    raise CredentialsError("exec plugin 'login' ended with exit code 1")
-                return inner.send(request)
+        def check(request: Request) -> None:
+            if failing:
+                raise CredentialsError("exec plugin 'login' ended with exit code 1")
 
-            async def close(self) -> None:
-                """The server goes on."""
-
-        elector = LeaderElector(Client(Login()), election("a"), now=now, random=Random(0))
+        elector = LeaderElector(Client(Checked(inner, check)), election("a"), now=now, random=Random(0))
         await elector.acquire()
         renewing = asyncio.ensure_future(elector.renew())
         await advance(5)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.tasks import stop
+from tests.transports import Through
 
 from setpoint.client import Client, Request, Response, Transport, TransportError
 from setpoint.manager import LeaderElection, LeaderElector, LeadershipLost
@@ -24,11 +25,12 @@ def loop_time() -> float:
     return asyncio.get_running_loop().time()
 
 
-class Meddled:
+class Meddled(Through):
     """A transport that lets another client act once, just before a request of some method is sent."""
 
     def __init__(self, inner: Transport, method: str, act: Callable[[], Any]) -> None:
-        self.inner, self.method, self.act = inner, method, act
+        super().__init__(inner)
+        self.method, self.act = method, act
         self.meddled = False
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
@@ -41,9 +43,6 @@ class Meddled:
                 yield response
 
         return sending()
-
-    async def close(self) -> None:
-        """The server goes on."""
 
 
 def meddle(candidate: Candidate, method: str, act: Callable[[Client], Any]) -> None:
@@ -482,11 +481,11 @@ def test_what_other_versions_keep_in_a_lease_stays_in_it() -> None:
     assert _copy(new_lease).name == "test"
 
 
-class Slow:
+class Slow(Through):
     """A transport whose answers come a second after the server has carried the request out."""
 
     def __init__(self, inner: Transport) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.sent: list[tuple[str, float]] = []
 
     def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
@@ -498,9 +497,6 @@ class Slow:
                 yield response
 
         return sending()
-
-    async def close(self) -> None:
-        """The server goes on."""
 
 
 @pytest.mark.parametrize("present", [None, lease(""), lease("b"), lease("a")], ids=["absent", "free", "dead", "own"])

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 from prometheus_client import generate_latest
 from tests.programs import DEADLINE
+from tests.transports import Checked, Sending, Through
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
@@ -135,18 +136,7 @@ async def test_what_is_not_for_leaders_only_runs_without_being_elected() -> None
 @virtual_time
 async def test_losing_the_lease_cancels_all_work_and_ends_the_manager() -> None:
     async with ApiServer(now=now, random=Random(0)) as server:
-        broken = False
-        inner = InProcessTransport(server.handle)
-
-        class Cable:
-            def send(self, request: Request) -> Any:
-                if broken and "leases" in request.path:
-                    raise TransportError("cut", sent=False)
-                return inner.send(request)
-
-            async def close(self) -> None:
-                """Nothing to close."""
-
+        cable = Failing(InProcessTransport(server.handle))
         cancelled: list[float] = []
 
         async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
@@ -156,31 +146,27 @@ async def test_losing_the_lease_cancels_all_work_and_ends_the_manager() -> None:
                 cancelled.append(asyncio.get_running_loop().time())
                 raise
 
-        client = Client(Cable())
+        client = Client(cable)
         await client.create(ConfigMap.named("a"))
         new_manager = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
         running = asyncio.ensure_future(new_manager.run())
         await advance(30)
-        broken = True
+        cable.broken = True
         with pytest.raises(LeadershipLost):
             await running
         assert len(cancelled) == 1
         assert 38 <= cancelled[0] <= 40.1, "ten seconds after the last renewal"
 
 
-class Failing:
+class Failing(Through):
     """A transport whose requests for Leases fail from a moment on."""
 
-    def __init__(self, inner: Any) -> None:
-        self.inner, self.broken = inner, False
+    broken = False
 
     def send(self, request: Request) -> Any:
         if self.broken and "leases" in request.path:
             raise TransportError("connection refused", sent=False)
         return self.inner.send(request)
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
 
 @virtual_time
@@ -259,13 +245,6 @@ async def test_a_leader_whose_server_is_away_ends_before_others_may_lead(answers
             async with inner.send(request) as response:
                 yield response
 
-        class Cable:
-            def send(self, request: Request) -> Any:
-                return send(request)
-
-            async def close(self) -> None:
-                """Nothing to close."""
-
         async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
             while True:
                 try:
@@ -278,7 +257,7 @@ async def test_a_leader_whose_server_is_away_ends_before_others_may_lead(answers
                         await asyncio.sleep(3600)
                     raise
 
-        client = Client(Cable(), random=Random(0))
+        client = Client(Sending(send), random=Random(0))
         for name in ("plain", "patient"):
             await client.create(ConfigMap.named(name))
         new_manager = manager(client, sp.Controller(ConfigMap, reconcile), leader_election=election("a"))
@@ -446,14 +425,7 @@ async def test_events_for_a_server_that_does_not_answer_hold_up_nobody() -> None
             async with inner.send(request) as response:
                 yield response
 
-        class Cable:
-            def send(self, request: Request) -> Any:
-                return send(request)
-
-            async def close(self) -> None:
-                """Nothing to close."""
-
-        client = Client(Cable())
+        client = Client(Sending(send))
         new_manager = manager(client)
         async with new_manager:
             hangs = True
@@ -605,14 +577,9 @@ async def test_a_leader_that_never_gets_ready_neither_outlives_the_lease_nor_a_s
         broken = False
         inner = InProcessTransport(server.handle)
 
-        class Cable:
-            def send(self, request: Request) -> Any:
-                if broken:
-                    raise TransportError("cut", sent=False)
-                return inner.send(request)
-
-            async def close(self) -> None:
-                """Nothing to close."""
+        def check(request: Request) -> None:
+            if broken:
+                raise TransportError("cut", sent=False)
 
         journal: list[str] = []
 
@@ -620,7 +587,7 @@ async def test_a_leader_that_never_gets_ready_neither_outlives_the_lease_nor_a_s
             leader_only = True
             ready = asyncio.Event()
 
-        new_manager = manager(Client(Cable()), leader_election=election("a"))
+        new_manager = manager(Client(Checked(inner, check)), leader_election=election("a"))
         new_manager.add(Never("never", journal))
         running = asyncio.ensure_future(new_manager.run())
         await advance(5)
@@ -674,16 +641,11 @@ async def test_one_cache_that_does_not_sync_is_named_and_does_not_hold_up_the_ot
     async with ApiServer(now=now, random=Random(0)) as server:
         inner = InProcessTransport(server.handle)
 
-        class NoSecrets:
-            def send(self, request: Request) -> Any:
-                if "secrets" in request.path:
-                    raise TransportError("no route to secrets", sent=False)
-                return inner.send(request)
+        def check(request: Request) -> None:
+            if "secrets" in request.path:
+                raise TransportError("no route to secrets", sent=False)
 
-            async def close(self) -> None:
-                """Nothing to close."""
-
-        client = Client(NoSecrets())
+        client = Client(Checked(inner, check))
         async with manager(client, sp.Controller(ConfigMap, nothing), sp.Controller(Secret, nothing)) as new_manager:
             await advance(5)
             assert new_manager.controllers["configmap"].state == "running"

@@ -8,16 +8,17 @@ import json
 import os
 import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.simulation.kinds import App, AppSpec
 from tests.tasks import stop
+from tests.transports import Checked
 
 import setpoint as sp
-from setpoint.client import Client, InProcessTransport, Request, Response
+from setpoint.client import Client, InProcessTransport, Request
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import SWITCHES, Budget, Counterexample, Recording, RecordingError, check
 from setpoint.simulation.scenario.recorder import Full, Recorder
@@ -38,18 +39,9 @@ async def repeated(app: App, ctx: sp.Context) -> None:
     await ctx.keep(Secret, [Secret.named(f"{app.name}-{letter}") for letter in "ab"])
 
 
-class ReadsOnly:
-    """A transport for a user who may list and watch, and nothing else."""
-
-    def __init__(self, inner: InProcessTransport) -> None:
-        self._inner = inner
-
-    def send(self, request: Request) -> AbstractAsyncContextManager[Response]:
-        assert request.method == "GET", request
-        return self._inner.send(request)
-
-    async def close(self) -> None:
-        await self._inner.close()
+def check_reads_only(request: Request) -> None:
+    """A user may list and watch, and nothing else."""
+    assert request.method == "GET", request
 
 
 @asynccontextmanager
@@ -57,7 +49,7 @@ async def recording(
     cluster: sp.testing.Cluster, path: Path, kinds: Sequence[str], *, most: int = MUCH, redact: Sequence[str] = ()
 ) -> AsyncIterator[asyncio.Task[None]]:
     recorder = Recorder(path, most=most, redact=redact, report_retry=lambda _: None, now=cluster.now)
-    async with Client(ReadsOnly(InProcessTransport(cluster.server.handle))) as client:
+    async with Client(Checked(InProcessTransport(cluster.server.handle), check_reads_only)) as client:
         current_kinds = [await client.kind(name) for name in kinds]
         task = asyncio.create_task(recorder.record(client, current_kinds, None))
         await wait_all_tasks_blocked()
