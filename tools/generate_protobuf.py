@@ -6,10 +6,10 @@ to all that they refer to. Kubectl has no types for the API servers' own kinds (
 these are read from a program that holds nothing else, which Go builds from ``tools/kinds``. Run it again with each new
 release of Kubernetes; ``--check`` only compares.
 
-A message is written as ``{number: [JSON name, type]}``. A type is ``string``, ``bytes``, ``int``, ``bool``, ``double``,
-``strings`` (a list that is a message of its own) or the name of a message. Before it may stand ``[]`` for repeated,
-``{}`` for a map from strings, ``*`` for a pointer, ``!`` for what JSON says even if it is zero. A field without a name
-holds fields of the message around it.
+A message is written as ``{number: [JSON name, type]}``, its fields in the order of the Go struct. A type is ``string``,
+``bytes``, ``int``, ``bool``, ``double``, ``strings`` (a list that is a message of its own) or the name of a message. Before
+it may stand ``[]`` for repeated, ``{}`` for a map from strings, ``*`` for a pointer, ``!`` for what JSON says even if it is
+zero. A field without a name holds fields of the message around it.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def main() -> None:
         own = {name: stored_messages[name] for name in stored_messages.keys() - messages.keys()}
         messages = {name: {int(at): (key, kind) for at, (key, kind) in own[name].items()} for name in own} | messages
     messages = {
-        name: dict(sorted(fields.items()))
+        name: fields
         for name, fields in sorted(messages.items())
         if not any(json_name == "-" for json_name, _ in fields.values()) and name not in SPECIAL
     }

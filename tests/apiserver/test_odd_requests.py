@@ -8,6 +8,7 @@ import pytest
 from tests.apiserver.harness import (
     CRDS,
     DEPLOYMENTS,
+    JSON_PATCH,
     MAPS,
     MYKINDS,
     PODS,
@@ -249,3 +250,28 @@ async def test_a_token_is_bound_to_an_object_that_is_named(bound: JsonObject, wo
         (await api.post(accounts, {"metadata": {"name": "s"}})).ok()
         answer = await api.post(f"{accounts}/s/token", {"spec": {"boundObjectRef": bound}})
         assert answer.failed(400, "BadRequest", words)["message"] == words
+
+
+@pytest.mark.parametrize(
+    ("labels", "shown"),
+    [(None, "map[$retainKeys:[l] l:map[]]"), ({"k": "v"}, "map[l:map[]]")],
+)
+async def test_a_strategic_patch_is_shown_with_the_directives_of_maps_that_it_adds(
+    labels: JsonObject | None, shown: str
+) -> None:
+    async with serving() as api:
+        (await api.post(MAPS, config_map(metadata={"labels": labels} if labels else {}))).ok()
+        patch = {"metadata": {"labels": {"$retainKeys": ["l"], "l": {}}}}
+        answer = await api.patch(f"{MAPS}/web", patch, STRATEGIC)
+        answer.failed(422, "Invalid", f"map[metadata:map[labels:{shown}]]")
+
+
+async def test_a_patched_object_is_quoted_with_the_fields_in_the_order_of_their_structs() -> None:
+    async with serving() as api:
+        (await api.post(DEPLOYMENTS, deployment())).ok()
+        patch = [{"op": "replace", "path": "/spec/replicas", "value": "x"}]
+        answer = await api.patch(f"{DEPLOYMENTS}/web", patch, JSON_PATCH)
+        (cause,) = answer.failed(422, "Invalid", "cannot unmarshal string")["details"]["causes"]
+        words = ("terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy")
+        places = [cause["message"].index(f'"{word}\\":') for word in words]
+        assert places == sorted(places)

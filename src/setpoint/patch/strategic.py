@@ -46,11 +46,22 @@ def _child(schema: Schema, name: str) -> Schema:
     return schema.field(name) or ANYTHING
 
 
-def without_directives(patch: Any) -> Any:
-    """The patch as upstream shows it after it was applied: without ``$patch`` and ``$retainKeys``."""
-    if isinstance(patch, dict):
-        return {key: without_directives(value) for key, value in patch.items() if key not in (_DIRECTIVE, _RETAIN)}
-    return [without_directives(item) for item in patch] if isinstance(patch, list) else patch
+def without_directives(schema: Schema, document: Any, patch: Any) -> Any:
+    """The patch as upstream shows it after it was applied to ``document``: maps that were merged with one of the
+    document have no ``$patch`` and ``$retainKeys``.
+    """
+    if isinstance(patch, dict) and isinstance(document, dict):
+        return {
+            key: without_directives(_child(schema, key), document.get(key), value)
+            for key, value in patch.items()
+            if key not in (_DIRECTIVE, _RETAIN)
+        }
+    key = schema.patch_merge_key
+    if not key or not isinstance(patch, list) or not isinstance(document, list):
+        return patch
+    items = {token(item.get(key)): item for item in document if isinstance(item, dict)}
+    element, maps = schema.items or ANYTHING, [item for item in patch if isinstance(item, dict)]
+    return [without_directives(element, items.get(token(item.get(key))), item) for item in maps]
 
 
 def _strategy(schema: Schema) -> tuple[bool, str]:

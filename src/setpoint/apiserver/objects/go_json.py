@@ -22,9 +22,8 @@ def go_json(value: Any, *, in_order: bool = False) -> str:
 def patched_json(kind: GroupVersionKind | None, new: Any, old: Any, *, merged: bool) -> str:
     """The text of ``new``, which a patch made of ``old``, an object of a built-in kind; None for a custom one.
 
-    Go writes the fields of a struct in the order of their declaration, for which that of their numbers stands here, and
-    those of an object that a patch has changed in alphabetical order. ``merged``: by a merge patch, which sorts what it
-    adds, too.
+    Go writes the fields of a struct in the order of their declaration, and those of an object that a patch has changed
+    in alphabetical order. ``merged``: by a merge patch, which sorts what it adds, too.
     """
     if kind is None:
         return go_json(new)

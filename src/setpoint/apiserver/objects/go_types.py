@@ -57,7 +57,7 @@ def is_message(name: str) -> bool:
 
 @cache
 def numbered(message: str) -> dict[int, GoField]:
-    """The fields of a message (see `is_message`) by protobuf number, in order."""
+    """The fields of a message (see `is_message`) by protobuf number, in the order of the Go struct."""
     return {int(number): _go_field(*field) for number, field in _table()[message].items()}
 
 

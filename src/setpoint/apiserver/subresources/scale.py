@@ -99,7 +99,8 @@ def patch_scale(call: Call) -> Response:
     try:
         scale = _checked(call, kind, patched(), options.field_validation, repeated)
     except PatchedWrong as wrong:
-        raise quoted(call, kind, wrong, _SCALE, patched, _patched_scale(call.served, live)) from None
+        old = _patched_scale(call.served, live)
+        raise quoted(call, kind, wrong, _SCALE, kind_schema(_SCALE), patched, old) from None
     return _answer(call, shape, _set(call, record, live, scale, options))
 
 

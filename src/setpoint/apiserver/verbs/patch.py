@@ -108,7 +108,9 @@ def patch(call: Call) -> Response:
         new = _checked(call, kind, new, old, options.field_validation, repeated, settled)
     except PatchedWrong as wrong:
         gvk = None if served.custom else served.resource.gvk
-        raise quoted(call, kind, wrong, gvk, lambda: change(call.versions.decoded(served, record)), old) from None
+        raise quoted(
+            call, kind, wrong, gvk, served.schema, lambda: change(call.versions.decoded(served, record)), old
+        ) from None
     _same_identity(call, new)
     return shape.single(call, modify(call, served, record, old, new, options, subresource=path.subresource))
 
@@ -154,17 +156,19 @@ def quoted(
     kind: str,
     wrong: PatchedWrong,
     gvk: GroupVersionKind | None,
+    schema: Schema,
     patched: Callable[[], JsonObject],
     old: JsonObject,
 ) -> PatchedWrong:
     """``wrong`` with what upstream quotes of a patch of the type ``kind``: a strategic merge patch, or the result of
-    another patch. ``patched`` makes the result of ``old``; ``gvk`` is their kind, None for a custom one.
+    another patch. ``patched`` makes the result of ``old``; ``gvk`` is their kind, None for a custom one, and ``schema``
+    its schema.
     """
     if wrong.is_quoted:
         return wrong
     if kind == _STRATEGIC:
         patch = parse_document(call.request.body or b"", JSON_TYPE)[0]
-        return PatchedWrong(wrong.problem, go_text(strategic.without_directives(patch)))
+        return PatchedWrong(wrong.problem, go_text(strategic.without_directives(schema, old, patch)))
     return PatchedWrong(wrong.problem, patched_json(gvk, patched(), old, merged=kind == _MERGE))
 
 
