@@ -275,3 +275,18 @@ async def test_a_patched_object_is_quoted_with_the_fields_in_the_order_of_their_
         words = ("terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy")
         places = [cause["message"].index(f'"{word}\\":') for word in words]
         assert places == sorted(places)
+
+
+async def test_a_generate_name_that_an_update_sets_is_checked() -> None:
+    async with serving() as api:
+        (await api.post(MAPS, config_map())).ok()
+        (await api.post(DEPLOYMENTS, deployment())).ok()
+        (await api.post(CRDS, crd())).ok()
+        definition = f"{CRDS}/{crd()['metadata']['name']}"
+        for path, own in ((f"{MAPS}/web", True), (f"{DEPLOYMENTS}/web", False), (definition, False)):
+            for name, words in (("a/b", "may not contain '/'"), ("-1Gi", "a lowercase RFC 1123 subdomain must")):
+                answer = await api.patch(path, {"metadata": {"generateName": name}}, dryRun="All")
+                if own or "/" in name:
+                    answer.failed(422, "Invalid", f'metadata.generateName: Invalid value: "{name}": {words}')
+                else:
+                    answer.ok()

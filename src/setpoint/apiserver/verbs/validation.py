@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from setpoint.apiserver.strategies.warnings import status_warnings, warnings_of
 from setpoint.apiserver.verbs.scale_fields import scale_errors
 from setpoint.cel.rules import object_errors
 from setpoint.meta import GroupKind, GroupResource
+from setpoint.meta.names import path_segment_prefix
 from setpoint.schema import FieldError
 
 JsonObject = dict[str, Any]
@@ -37,6 +38,16 @@ _GENERIC_GROUPS = frozenset(
         "node.k8s.io",
     }
 )
+_ANY_PREFIX = frozenset(
+    {
+        "certificatesigningrequests", "clusterrolebindings", "clusterroles", "cronjobs", "csidrivers",
+        "customresourcedefinitions", "daemonsets", "deployments", "deviceclasses", "devicetaintrules", "events",
+        "horizontalpodautoscalers", "jobs", "leases", "networkpolicies", "poddisruptionbudgets", "podtemplates",
+        "priorityclasses", "replicasets", "replicationcontrollers", "resourcequotas", "resourceslices", "rolebindings",
+        "roles", "servicecidrs", "services", "statefulsets",
+    }
+)  # fmt: skip
+"""The kinds whose rule for a ``generateName`` upstream does not apply to an update."""
 
 
 def check_namespace(call: Call, name: str) -> None:
@@ -89,7 +100,11 @@ def _errors_of_update(
 ) -> list[FieldError]:
     strategy = served.strategy
     resource = served.resource
-    errors = metadata_errors(new["metadata"], resource.namespaced, _unruled, _unruled, custom=_any_finalizer(served))
+    rules: list[Callable[[str], list[str]]] = [path_segment_prefix]
+    if not subresource and not served.custom and resource.plural not in _ANY_PREFIX:
+        rules.append(strategy.prefix_rule)
+    prefix_rule = partial(_broken, rules)
+    errors = metadata_errors(new["metadata"], resource.namespaced, _unruled, prefix_rule, custom=_any_finalizer(served))
     errors += update_errors(new["metadata"], old["metadata"])
     errors += _schema_errors(call, served, new, old, warnings)
     if not errors or not served.custom:
@@ -164,6 +179,10 @@ def _schema_errors(
     errors, texts = object_errors(served.schema, served.rules, obj, old)
     warnings += texts
     return errors + (scale_errors(served.scale, obj) if served.scale is not None else [])
+
+
+def _broken(rules: Iterable[Callable[[str], list[str]]], text: str) -> list[str]:
+    return [problem for rule in rules for problem in rule(text)]
 
 
 def _any_finalizer(served: ServedResource) -> bool:
