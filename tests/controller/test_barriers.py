@@ -11,7 +11,7 @@ import pytest
 from setpoint.cache import ObjectParser, Store
 from setpoint.cache.barriers import Barrier, Barriers
 from setpoint.controller.memory import Abandoned, WriteBarriers
-from setpoint.meta import ObjectKey, resource_of
+from setpoint.meta import ObjectKey, ObjectMeta, resource_of
 from setpoint.models.core_v1 import ConfigMap
 from setpoint.testing import virtual_time, wait_all_tasks_blocked
 
@@ -43,3 +43,29 @@ async def test_a_controller_can_stop_in_the_turn_in_which_a_barrier_is_late(firs
     assert isinstance(tasks[1].exception(), Abandoned)
     with pytest.raises(Abandoned):
         await barriers.wait(keys[1])
+
+
+def test_a_cache_tells_of_a_written_object_that_was_gone_before_it_could_show_it_and_of_no_other() -> None:
+    store = Store(ObjectParser(resource_of(ConfigMap)))
+    barriers = Barriers(store)
+    gone: list[str] = []
+    barriers.observers.append(gone.append)
+
+    def list_again(version: str, *names: str) -> None:
+        for key in list(store):
+            store.remove(key)
+        for name in names:
+            metadata = ObjectMeta(name=name, namespace="default", uid=name, resource_version=version)
+            store.add(ConfigMap(metadata=metadata))
+        store.last_sync_resource_version = version
+        barriers.check_all()
+
+    barriers.note("default/shown", Barrier(2, "2", "shown"))
+    barriers.note("default/gone", Barrier(3, "3", "gone"))
+    list_again("1")
+    assert gone == []
+    list_again("3", "shown")
+    assert gone == ["default/gone"]
+    barriers.note("default/shown", Barrier(4, "4", "shown", deleted=True))
+    list_again("4")
+    assert gone == ["default/gone"], "its deletion is an event"

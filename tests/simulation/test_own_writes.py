@@ -7,7 +7,8 @@ from tests.simulation.kinds import App, AppSpec
 import setpoint as sp
 from setpoint.meta import ObjectMeta
 from setpoint.models.core_v1 import ConfigMap
-from setpoint.simulation import Budget, always, check
+from setpoint.simulation import Budget, Plan, always, check
+from setpoint.simulation.faults.plan import fault
 from setpoint.simulation.scenario.temporal_properties import Objects
 
 WRONG: list[str] = []
@@ -69,3 +70,24 @@ def nothing_is_wrong(objects: Objects) -> bool:
 
 def test_no_fault_hides_a_write_from_the_reads_of_its_reconcile() -> None:
     check(scenario, controllers, predicates=[always(nothing_is_wrong)], budget=Budget(runs=12))
+
+
+async def make_again(app: App, ctx: sp.Context) -> None:
+    """Replaces a child that was made for another size."""
+    child = await ctx.get(ConfigMap, "child")
+    if child is None:
+        await ctx.create(ConfigMap.named("child", data={"size": str(app.spec.size)}))
+    elif (child.data or {}).get("size") != str(app.spec.size) and not child.is_deleting:
+        await ctx.delete(child)
+
+
+async def change_size(cluster: sp.testing.Cluster) -> None:
+    for size in (1, 2):
+        await cluster.apply(App.named("one", "default", spec=AppSpec(size=size)))
+        await cluster.settle()
+
+
+def test_a_reconcile_follows_when_an_object_that_it_wrote_is_gone_before_the_cache_showed_it() -> None:
+    """Neither its creation nor its deletion is an event for a cache that lists again after both."""
+    unseen = Plan((fault("lag", "ADDED configmaps default/child #1", until="step", relist=True),))
+    check(change_size, lambda: [sp.Controller(App, make_again).owns(ConfigMap)], replay=unseen.token(), workers=0)

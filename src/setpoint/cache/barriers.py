@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import NamedTuple
 
 from setpoint.cache.object_record import version_number, version_of
@@ -28,6 +29,10 @@ class Barriers:
         self._store = store
         self._waiting: dict[str, list[tuple[Barrier, asyncio.Future[bool]]]] = {}
         self._unseen: dict[str, Barrier] = {}
+        self._unshown: set[str] = set()
+        """Those of ``_unseen`` whose object the cache did not have at the write, and has not had since."""
+        self.observers: list[Callable[[str], None]] = []
+        """Called with the key of a written object that was gone before the cache showed it: there is no event."""
 
     def __bool__(self) -> bool:
         return bool(self._waiting or self._unseen)
@@ -41,6 +46,8 @@ class Barriers:
             barrier = barrier._replace(version=last.version, resource_version=last.resource_version)
         if (last is None or last.version <= barrier.version or not barrier.version) and not self.seen(key, barrier):
             self._unseen[key] = barrier
+            if key not in self._store:
+                self._unshown.add(key)
 
     def unseen(self, key: str) -> Barrier | None:
         """The newest write to ``key`` that the cache has not yet seen, or None."""
@@ -48,6 +55,7 @@ class Barriers:
 
     def give_up(self, key: str) -> None:
         self._unseen.pop(key, None)
+        self._unshown.discard(key)
 
     def seen(self, key: str, barrier: Barrier) -> bool:
         store = self._store
@@ -90,8 +98,14 @@ class Barriers:
         of the object.
         """
         barrier = self._unseen.get(key)
+        if key in self._store:
+            self._unshown.discard(key)
         if barrier is not None and self.seen(key, barrier):
             del self._unseen[key]
+            if key in self._unshown:
+                self._unshown.remove(key)
+                for observer in [*self.observers]:
+                    observer(key)
         for barrier, future in self._waiting.get(key, ()):
             if not future.done() and self.seen(key, barrier):
                 future.set_result(True)
@@ -103,6 +117,7 @@ class Barriers:
     def close(self) -> None:
         """Ends all waits with the result False, because the cache has stopped."""
         self._unseen.clear()
+        self._unshown.clear()
         for waiting in self._waiting.values():
             for _, future in waiting:
                 if not future.done():

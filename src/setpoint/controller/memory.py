@@ -232,6 +232,10 @@ class WriteBarriers:
         """
         self._targets.setdefault(key, {})[gvr, target] = None
 
+    def writers_of(self, gvr: GroupVersionResource, target: ObjectKey) -> list[ObjectKey]:
+        """The keys whose last reconcile wrote the object ``target``, or read it from the server."""
+        return [key for key, targets in self._targets.items() if (gvr, target) in targets]
+
     def mark_stale(self, key: ObjectKey, *gvrs: GroupVersionResource) -> None:
         """Marks the caches of the resources as stale, so `wait` returns them and they are read live. Call this method
         when a create has ended without an answer, or when a cache is behind and a live read has failed. Resources

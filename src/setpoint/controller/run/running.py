@@ -186,6 +186,11 @@ class RunningController(Generic[K]):
                     )
                     if registration is not None:
                         self._registrations.append(registration)
+                for gvr, informer in self.informers.items():
+                    observe = partial(self._reconsider_writers, gvr)
+                    observers = informer.shared.barriers.observers
+                    observers.append(observe)
+                    stack.callback(observers.remove, observe)
                 await self._unless_stopped(self._synced())
                 for sentence in unneeded_secrets(self.controller, self.informers):
                     self.log.warning(sentence)
@@ -226,6 +231,15 @@ class RunningController(Generic[K]):
         self._stopping.set()
         self.loop.stop()
         self.memory.barriers.abandon()
+
+    def _reconsider_writers(self, gvr: GroupVersionResource, target: str) -> None:
+        """Looks again at the keys that wrote an object which was gone before its cache showed it, since no event tells
+        of that.
+        """
+        kind, now = self.informers[gvr].shared.scope.resource.kind, asyncio.get_running_loop().time()
+        for key in self.memory.barriers.writers_of(gvr, ObjectKey(target)):
+            self.activity.causes.add(key, Cause("delete", kind, ObjectKey(target), "", now))
+            self.queue.add(key)
 
     def _add_write(self, record: WriteRecord) -> None:
         """Notes a write of the reconcile that the current task belongs to. It makes no difference whether the write
