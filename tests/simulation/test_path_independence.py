@@ -113,7 +113,6 @@ def test_a_fault_that_hides_a_wish_may_lead_to_the_other_colour() -> None:
     baseline = Result(end=green, rest_states=[{}, blue, green], desired_states=["", *map(desired, "12")])
     reference = Reference(baseline, [])
     hidden = Plan((fault("lag", "ADDED apps", until="step"),))
-    assert reference.judge(hidden, Result(end=blue))
     assert compare_with_direct(baseline, Result(end=blue, created={"deployments default/one-blue": 2}), reference) == []
     assert reference.judge(hidden, Result(end=blue, created={"deployments default/one-blue": 2})) == []
     assert reference.judge(hidden, Result(end=state(services_one=service("blue"))))
@@ -190,11 +189,39 @@ def test_work_that_has_ended_between_two_steps_with_the_same_desired_state_is_no
     assert found(suspended, ended, ended) == (
         [],
         [
-            "the states after the steps 1 and 3 were not compared: jobs.batch default/a ended in only one of them, "
-            "and jobs.batch default/a: status.conditions.Suspended differs"
+            "the states after the steps 1 and 3 were not compared: jobs.batch default/a ended in only one of them; "
+            "jobs.batch default/a: status.conditions.Suspended differs"
         ],
     )
     assert found(ended, ended | {"apps default/b": [{}]}, ended | {"apps default/b": [{}]})[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "excused"),
+    [
+        ({"phase": "Completed"}, True),
+        ({"conditions": [{"type": "Succeeded", "status": "True"}]}, True),
+        ({"phase": "Ready"}, False),
+        ({"phase": "Failed"}, False),
+        ({"conditions": [{"type": "Succeeded", "status": "False"}]}, False),
+    ],
+)
+def test_work_that_users_change_when_its_status_says_that_it_is_done_is_no_trace_and_is_told(
+    status: dict[str, Any], excused: bool
+) -> None:
+    def ended(size: int) -> Snapshot:
+        return state({"status": {**status, "size": size, "observedGeneration": "0 behind"}})
+
+    def judged(*ends: Snapshot) -> tuple[list[Finding], Reference]:
+        baseline = Result(end=ends[-1], rest_states=[{}, *ends], desired_states=[desired(str(n)) for n in range(3)])
+        reference = Reference(baseline, [])
+        return compare_with_direct(baseline, Result(end=ended(7)), reference), reference
+
+    findings, reference = judged(ended(4), ended(4))
+    assert (not findings) is excused
+    assert any(f"{APP} had ended before users changed it" in note for note in reference.notes) is excused
+    findings, _ = judged(ended(4), ended(5))
+    assert findings, "something was done for the change"
 
 
 def test_changes_of_the_desired_state_that_are_taken_back_are_compared_in_the_same_way() -> None:

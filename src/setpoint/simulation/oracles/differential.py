@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,11 +14,13 @@ from setpoint.simulation.comparison.differences import (
     is_masked_whole,
     mask_of_object,
 )
+from setpoint.simulation.comparison.ended_work import find_unscheduled_ends, find_work
 from setpoint.simulation.comparison.name_equivalence import (
     differences_after_swap,
     find_alternations,
     rename_counted_names,
 )
+from setpoint.simulation.comparison.revision_histories import without_histories
 from setpoint.simulation.comparison.snapshot import Snapshot, add_unchanged
 from setpoint.simulation.faults.plan import Fault, Plan
 from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs
@@ -82,6 +84,10 @@ class Reference:
         self.passing_masks = frozenset(at_rest)
         """Fields and objects that are not compared at the ends of steps: they change with time, and are the same in all
         runs without faults when the scenario has been over for a while. These objects are not counted either.
+        """
+        self.repeated = _find_repeated_work(self.baseline.rest_states)
+        """Work that was done for a desired state to which users have come back: where a fault hides what they asked for
+        in between, it need not be done again.
         """
         self.stays = self._stays()
         """The number of objects with each label that have to exist at the end of each step: the smallest number until
@@ -153,18 +159,22 @@ class Reference:
         initial, object_counts = self.baseline.initial, self.baseline.object_counts
         expected = add_unchanged(self.baseline.end, result.end, initial, object_counts)
         actual = add_unchanged(result.end, self.baseline.end, initial, result.object_counts)
+        if hides:
+            expected, actual = without_histories(expected, actual)
         by_subject = self._differences(result, expected, actual, less=less, hides=hides)
         if not by_subject:
             return [], [{}]
-        if self.alternates:
+        if self.alternates or hides:
             # An additional object may stand in the place of a missing one.
             both = self._differences(result, expected, actual, less=False, hides=hides)
-            words = find_alternations([difference for several in both.values() for difference in several])
-            if words and not differences_after_swap(self.baseline.end, result.end, words, self.masks):
+            differences = [difference for several in both.values() for difference in several]
+            words = find_alternations(differences)
+            is_free = self.alternates or self._may_alternate(differences, words)
+            if words and is_free and not differences_after_swap(expected, actual, words, self.masks):
                 return [], [{}]
         if (renamed := rename_counted_names(expected, actual)) is not None:
-            differences = self._differences(result, renamed.expected, renamed.actual, less=less, hides=hides)
-            if all(renamed.is_counter(difference) for several in differences.values() for difference in several):
+            others = self._differences(result, renamed.expected, renamed.actual, less=less, hides=hides)
+            if all(renamed.is_counter(difference) for several in others.values() for difference in several):
                 return [], [{}]
         ways = [
             exchange
@@ -191,6 +201,20 @@ class Reference:
         ]
         return findings, [{}]
 
+    def _may_alternate(self, differences: Sequence[Difference], words: Mapping[str, str]) -> bool:
+        """Whether the names of the missing objects are drawn in turns with those of the additional ones: these were in
+        use after other changes of the users. Numbers are drawn in turns if they are those of new revisions: there were
+        no objects of the missing names for an earlier desired state.
+        """
+        rests, desired_states = self.baseline.rest_states, self.baseline.desired_states
+        more = [difference.subject for difference in differences if difference.is_more and not difference.path]
+        if not all(any(subject in rest for rest in rests) for subject in more):
+            return False
+        passed = zip(rests, desired_states, strict=False)
+        before = [rest for rest, desired in passed if desired != desired_states[-1]]
+        missing = [difference.subject for difference in differences if difference.is_less]
+        return not any(map(str.isdecimal, words)) or not any(subject in rest for subject in missing for rest in before)
+
     def _differences(
         self, result: Result, expected: Snapshot, actual: Snapshot, *, less: bool, hides: bool
     ) -> dict[str, list[Difference]]:
@@ -203,8 +227,13 @@ class Reference:
         # The control plane never made the objects that it makes on demand if a fault has hidden the demand.
         either |= {*self.baseline.provided} - {*result.provided}
         ended = {*self.baseline.ended, *result.ended}
+        unscheduled = find_unscheduled_ends(expected) | find_unscheduled_ends(actual)
         for difference in find_differences(expected, actual, masks):
             if (not difference.path and difference.subject in either) or difference.is_ended(ended):
+                continue
+            if difference.subject in unscheduled and difference.path != "status.phase":
+                continue
+            if hides and difference.subject in self.repeated and result.created.get(difference.subject):
                 continue
             if hides and self.least is not None and self.logs.has_enough(difference, self.least, expected, actual):
                 continue
@@ -238,6 +267,8 @@ class Reference:
             return
         # A Deployment that is scaled and given another template at once adds pods to both of its ReplicaSets.
         by_control_plane = result.dependents if plan.hides_changes else ()
+        user_changes = {point.name for point in self.baseline.points if point.by_user}
+        is_late = any(fault.at in user_changes for fault in plan.of("lag"))
         twice = Counter(unknown for fault in plan.faults if (unknown := _unknown(fault, self.created)))
         for word, allowed, counts in (
             ("created", self.created, result.created),
@@ -252,12 +283,27 @@ class Reference:
                     allowed.get(label, 0) for label in others
                 ):
                     continue
+                if plan.hides_changes and (word == "deleted" or _total(subject, counts) <= _total(subject, allowed)):
+                    continue  # which of several objects go and come depends on the order in which changes are seen
+                if is_late and times - most == result.deleted.get(subject, 0) - self.deleted.get(subject, 0):
+                    continue  # it was made for what users had changed only in part, and deleted again
                 if times > most and subject not in self.records:
                     message = f"{subject} was {word} {_times(times)}, but {_times(most)} without faults"
                     yield Finding("counts", subject, message, most, times)
 
     def _enabled(self, findings: Iterable[Finding]) -> list[Finding]:
         return [finding for finding in findings if finding.oracle not in self.off]
+
+
+def _find_repeated_work(rest_states: Sequence[Snapshot]) -> frozenset[str]:
+    """The Jobs, and their dependents, that are in the end as they were after an earlier step, but not in between."""
+    if not rest_states:
+        return frozenset()
+    end = rest_states[-1]
+    alike = {subject: [rest.get(subject) == end[subject] for rest in rest_states] for subject in find_work(end)}
+    return frozenset(
+        subject for subject, steps in alike.items() if True in steps and False in steps[steps.index(True) :]
+    )
 
 
 def _unknown(fault: Fault, created: Iterable[str]) -> str:
@@ -281,6 +327,12 @@ def _circle(subject: str, place: Callable[[str], str]) -> list[str]:
         subjects.append(other)
         other = place(other)
     return subjects if len(subjects) > 1 and other == subject else []
+
+
+def _total(subject: str, counts: Mapping[str, int]) -> int:
+    """The sum of the counts of all objects of the subject's kind."""
+    kind = subject.partition(" ")[0]
+    return sum(number for label, number in counts.items() if label.partition(" ")[0] == kind)
 
 
 def _times(count: int) -> str:

@@ -142,7 +142,16 @@ class Monitor:
             self._forget_circles()
         subject = f"{entry.collection} {entry.label}"
         self._world.trace.mark(
-            Point(entry.point, "change", entry.step, entry.collection, entry.type, True, entry.revision)
+            Point(
+                entry.point,
+                "change",
+                entry.step,
+                entry.collection,
+                entry.type,
+                changed=True,
+                revision=entry.revision,
+                by_user=entry.lane == "user",
+            )
         )
         if entry.lane == "user":
             self.active_steps.add(entry.step)

@@ -10,13 +10,14 @@ import msgspec
 
 from setpoint.meta import Quantity
 from setpoint.simulation.comparison.differences import ABSENT, Difference, find_differences, format_value
-from setpoint.simulation.comparison.ended_work import find_ended_in_one
+from setpoint.simulation.comparison.ended_work import find_changed_after_end, find_ended_in_one
 from setpoint.simulation.comparison.name_equivalence import (
     differences_after_swap,
     find_alternations,
     rename_counted_names,
     split_words,
 )
+from setpoint.simulation.comparison.revision_histories import without_histories
 from setpoint.simulation.comparison.snapshot import TIME, Snapshot, add_unchanged, find_records
 from setpoint.simulation.scenario.desired_state import HELD, read_desired
 from setpoint.simulation.trace.result import Finding, Result
@@ -41,7 +42,8 @@ def compare_steps(baseline: Result, reference: Reference) -> list[Finding]:
         states = _rests(baseline, earlier, step)
         for difference in traces.between(*states):
             if work := find_ended_in_one(*states):
-                reference.notes.append(_explain_ended(f"after the steps {earlier} and {step}", work, difference))
+                ended = f"{work} ended in only one of them"
+                reference.notes.append(_explain_ended(f"after the steps {earlier} and {step}", ended, difference))
                 break
             return [
                 Finding(
@@ -126,9 +128,9 @@ def compare_with_direct(baseline: Result, direct: Result, reference: Reference) 
     traces = _Traces(baseline, len(baseline.rest_states) - 1, reference)
     states = _ends(baseline, direct)
     differences = traces.between(*states)
-    if differences and (work := find_ended_in_one(*states)):
+    if differences and (ended := _explain_ended_work(baseline, *states)):
         allow_paths(baseline, direct, reference)
-        reference.notes.append(_explain_ended("after all changes and in one step", work, differences[0]))
+        reference.notes.append(_explain_ended("after all changes and in one step", ended, differences[0]))
         return []
     if not differences:
         reference.masks |= traces.harmless
@@ -154,8 +156,18 @@ def _intended(difference: Difference) -> str:
     return f' (this is right for work that is kept once it was done; if so, say why: ignore={{"{place}": "..."}})'
 
 
-def _explain_ended(states: str, work: str, difference: Difference) -> str:
-    return f"the states {states} were not compared: {work} ended in only one of them, and {difference.place} differs"
+def _explain_ended_work(baseline: Result, expected: Snapshot, actual: Snapshot) -> str:
+    """The reason why ended work makes two ends different; ``""`` if it does not."""
+    if work := find_ended_in_one(expected, actual):
+        return f"{work} ended in only one of them"
+    steps = [read_desired(text) for text in baseline.desired_states]
+    if work := find_changed_after_end(baseline.rest_states, steps):
+        return f"{work} had ended before users changed it, and its status has stayed the same since"
+    return ""
+
+
+def _explain_ended(states: str, ended: str, difference: Difference) -> str:
+    return f"the states {states} were not compared: {ended}; {difference.place} differs"
 
 
 def ends_agree(baseline: Result, other: Result, reference: Reference, subject: str) -> bool:
@@ -208,6 +220,7 @@ class _Traces:
         self.alternates = False
 
     def between(self, expected: Snapshot, actual: Snapshot) -> list[Difference]:
+        expected, actual = without_histories(expected, actual)
         differences = self._between(expected, actual)
         if differences and (renamed := rename_counted_names(expected, actual)) is not None:
             return differences if self._between(renamed.expected, renamed.actual) else []

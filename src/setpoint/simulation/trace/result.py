@@ -46,6 +46,8 @@ class Point(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether a fault can delay the call. A synchronous call to an external system can't be delayed."""
     ordered: bool = False
     """Whether the external system compares the call with those before, as one does that refuses older versions."""
+    by_user: bool = False
+    """Whether users made the change."""
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True):
