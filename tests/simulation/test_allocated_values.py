@@ -117,6 +117,28 @@ def test_of_two_objects_that_are_alike_either_may_get_the_last_of_a_pool() -> No
     assert not explained_for("one", "two", expected=first | other, actual=second | gets_it), "another desired state"
 
 
+def test_of_two_objects_that_came_alike_either_may_have_got_the_last_of_a_pool_before_users_changed_one() -> None:
+    def services(port: int, **addresses: str) -> Snapshot:
+        return {
+            f"services default/{name}": [
+                {"spec": {"port": port if name == "two" else 80}, "status": {"address": address} if address else {}}
+            ]
+            for name, address in addresses.items()
+        }
+
+    def is_explained(before: Snapshot, actual: Snapshot, expected: Snapshot) -> bool:
+        values = AllocatedValues([before, expected], [*expected])
+        ways = values.of(expected, actual, find_differences(expected, actual), alike=True)
+        return any(not find_differences(way, actual) for _, way in ways)
+
+    alike, other = services(80, one=FIRST, two=""), services(443, one=FIRST, two="")
+    changed, swapped = services(81, one=FIRST, two=""), services(81, one="", two=FIRST)
+    assert is_explained(alike, swapped, changed)
+    assert not is_explained(other, swapped, changed), "they never were alike"
+    assert not is_explained(alike, services(80, one="", two=FIRST), changed), "the change is lost"
+    assert not is_explained(alike, services(81, one=FIRST, two=FIRST), changed)
+
+
 def test_a_deployment_may_take_another_hash_for_the_same_template() -> None:
     """As it does while the ReplicaSet of an earlier Deployment of its name is still there."""
 

@@ -132,7 +132,7 @@ KNOWN: dict[str, tuple[Fault, ...]] = {
     "restart-only-on-config-write": (Fault("crash-after", "apply configmaps default/main #2"),),
     "active-colour-in-memory": (),
     "copies-in-namespaces-not-deleted": (),
-    "run-with-generated-name-per-serial": (),
+    "run-with-generated-name-per-serial": (Fault("lost-answer", "create jobs.batch default/main-run-* #1"),),
     "adopts-object-of-other-owner": (),
     "claim-deleted-after-pod": (Fault("crash-after", "delete pods default/main-1 #1"),),
     "exception-swallowed": (Fault("lost-request", "apply configmaps default/main #3"),),

@@ -76,6 +76,24 @@ class AllocatedValues:
                     continue
                 if kinds != {"names"} or (alike and self._are_alike(exchange, expected)):
                     yield exchange, permute(expected, exchange)
+        if alike and (state := self._exchange_statuses(expected, differences)):
+            yield {}, state
+
+    def _exchange_statuses(self, expected: Snapshot, differences: list[Difference]) -> Snapshot:
+        """The state in which two objects that came alike have each other's statuses, if they differ in nothing else:
+        users have changed one of them since. Empty if there are no such objects.
+        """
+        subjects = sorted({difference.subject for difference in differences})
+        if len(subjects) != 2 or not all(difference.path.startswith("status.") for difference in differences):
+            return {}
+        names = _unlike(*subjects)
+        both = next((rest for rest in self._rests if all(subject in rest for subject in subjects)), {})
+        items = [item for subject in subjects for item in expected.get(subject, ())]
+        if len(items) != 2 or not names or not self._are_alike(_completed(names), both):
+            return {}
+        first, second = items
+        exchanged = [{**first, "status": second.get("status")}, {**second, "status": first.get("status")}]
+        return {**expected, **{subject: [item] for subject, item in zip(subjects, exchanged, strict=True)}}
 
     def _are_alike(self, names: Permutation, expected: Snapshot) -> bool:
         """Whether the names are those of objects that users ask for, and what they ask for is the same afterwards."""

@@ -242,7 +242,7 @@ class Monitor:
             if before[0] != author[0]
             else ""
         )
-        if self.quiet_phase:
+        if self.quiet_phase and not (entry.type == "DELETED" and entry.uid in self._uncounted):
             text = _text_of(entry)
             message = f"{subject} was written {self.quiet_phase}, although the desired state was reached: "
             message += f"{text}{others}"
