@@ -591,3 +591,21 @@ async def test_after_a_write_of_the_reconcile_to_its_object_the_status_costs_one
         requests = [request.method for request in wires.wire.requests if "/widgets/" in request.path]
         assert requests == ["PATCH", "PATCH"]
         assert (await world.get(Widget, "a")).status.ready == 4
+
+
+@virtual_time
+async def test_a_patch_of_the_status_that_names_a_version_is_refused_by_every_other_version() -> None:
+    """The object is read with the newest version, and the patch was computed from an older one."""
+    problems: list[Exception] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        patch = {"metadata": {"resourceVersion": "1"}, "status": {"ready": 9}}
+        try:
+            await ctx.patch(obj, patch, subresource="status")
+        except sp.Conflict as problem:
+            problems.append(problem)
+
+    async with bare(sp.Controller(Widget, reconcile, owns_status=False), objects=[widget()]) as world:
+        await world.settle()
+        assert problems
+        assert (await world.get(Widget, "a")).status.ready == 0
