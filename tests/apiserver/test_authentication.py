@@ -253,6 +253,29 @@ async def test_keys_that_only_check_are_accepted_and_others_are_not() -> None:
         (await from_network(api, AccountTokens(PemKeys(other)).sign(claims))).failed(401, "Unauthorized")
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"exp": "1"}, {"exp": [1]}, {"nbf": "1"}, {"iat": {}}, {"aud": 5}, {"aud": [5]}, {"aud": {"a": 1}}, {"jti": 5},
+        {"kubernetes.io": []}, {"kubernetes.io": {"serviceaccount": "robot"}}, {"kubernetes.io": {"namespace": 5}},
+        {"kubernetes.io": {"pod": "p"}}, {"kubernetes.io": {"attestations": ["a"]}},
+    ],
+    ids=str,
+)  # fmt: skip
+async def test_a_signed_token_whose_claims_have_other_types_is_refused(odd: dict[str, Any]) -> None:
+    """As in a kube-apiserver, which decodes the claims into its types."""
+    keys = PemKeys(rsa_key())
+    async with serving(authentication=Authentication(), account_tokens=AccountTokens(keys)) as api:
+        uid = (await api.post(ACCOUNTS, account())).ok()["metadata"]["uid"]
+        private = {"namespace": "default", "serviceaccount": {"name": "robot", "uid": uid}}
+        claims: dict[str, Any] = {"aud": "https://kubernetes.default.svc.cluster.local", "kubernetes.io": private}
+        assert (await who(api, AccountTokens(keys).sign(claims)))["uid"] == uid
+        changed = {
+            name: {**private, **value} if value and name == "kubernetes.io" else value for name, value in odd.items()
+        }
+        (await from_network(api, AccountTokens(keys).sign({**claims, **changed}))).failed(401, "Unauthorized")
+
+
 async def test_a_token_ends_a_minute_after_its_time() -> None:
     clock = Clock()
     async with serving(authentication=Authentication(), now=clock) as api:
@@ -465,6 +488,12 @@ async def test_claims_of_an_identity_token_say_who_it_is(
         ({}, {"aud": "other"}, "expected audience"),
         ({}, {"exp": NOW.timestamp() - 1}, "expired"),
         ({}, {"exp": None}, "expired"),
+        ({}, {"exp": str(NOW.timestamp() - 1)}, "expired"),
+        ({}, {"exp": "nan"}, "is not a number"),
+        ({}, {"exp": [1]}, "is not a number"),
+        ({}, {"nbf": NOW.timestamp() + 3600}, "not valid yet"),
+        ({}, {"nbf": str(NOW.timestamp() + 3600)}, "not valid yet"),
+        ({}, {"nbf": "soon"}, "is not a number"),
         ({"username_claim": "email"}, {"email": "j@x.com", "email_verified": False}, "email not verified"),
         ({"username_claim": "name"}, {}, "claim not present"),
         ({"groups_claim": "g"}, {"g": [1]}, "not a string or list of strings"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -67,10 +68,10 @@ class OidcProvider(msgspec.Struct, frozen=True):
 
     def _check_times(self, claims: Mapping[str, Any], now: datetime) -> None:
         moment = now.timestamp()
-        until, since = claims.get("exp"), claims.get("nbf")
-        if not isinstance(until, (int, float)) or moment > until:
+        until, since = _seconds(claims, "exp"), _seconds(claims, "nbf")
+        if until is None or moment > until:
             raise BadTokenError("oidc: verify token: oidc: token is expired")
-        if isinstance(since, (int, float)) and moment + 300 < since:
+        if since is not None and moment + 300 < since:
             raise BadTokenError("oidc: verify token: oidc: the token is not valid yet")
 
     def _name(self, claims: Mapping[str, Any]) -> str:
@@ -93,3 +94,19 @@ class OidcProvider(msgspec.Struct, frozen=True):
         if not isinstance(listed, list) or not all(isinstance(group, str) for group in listed):
             raise BadTokenError(f"oidc: parse groups claim {quote(self.groups_claim)}: not a string or list of strings")
         return tuple(f"{self.groups_prefix}{group}" for group in listed)
+
+
+def _seconds(claims: Mapping[str, Any], name: str) -> float | None:
+    """A time among the claims; None if it is not there. As in go-oidc, the number may be in quotes. Raises
+    BadTokenError.
+    """
+    value = claims.get(name)
+    if value is None:
+        return None
+    try:
+        seconds = msgspec.convert(value, float, strict=False)
+    except msgspec.ValidationError:
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise BadTokenError(f"oidc: verify token: oidc: the claim {quote(name)} is not a number")
+    return seconds

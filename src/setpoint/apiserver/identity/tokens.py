@@ -57,6 +57,37 @@ _RENEWED: Final = 60.0
 _PREFIX: Final = "authentication.kubernetes.io"
 
 
+class _Reference(msgspec.Struct):
+    """The object to which a token is bound, or the account that it names."""
+
+    name: str | None = None
+    uid: str | None = None
+
+
+class _Private(msgspec.Struct, rename=str.lower):
+    """The claims of Kubernetes in a token."""
+
+    namespace: str | None = None
+    serviceaccount: _Reference | None = None
+    pod: _Reference | None = None
+    node: _Reference | None = None
+    secret: _Reference | None = None
+    ValidatingWebhookConfiguration: _Reference | None = None
+    MutatingWebhookConfiguration: _Reference | None = None
+    attestations: dict[str, list[str]] | None = None
+
+
+class _Claims(msgspec.Struct):
+    """The claims that are read, with their types: a provider of keys may sign any others."""
+
+    private: _Private | None = msgspec.field(default=None, name="kubernetes.io")
+    aud: str | list[str] | None = None
+    exp: float | None = None
+    nbf: float | None = None
+    iat: float | None = None
+    jti: str | None = None
+
+
 class AccountTokens:
     """Issues and verifies tokens of service accounts.
 
@@ -110,6 +141,10 @@ class AccountTokens:
         if claims.get("iss") not in self.issuers:
             return None
         claims = self.keys.verify(token)
+        try:
+            msgspec.convert(claims, _Claims)
+        except msgspec.ValidationError as problem:
+            raise BadTokenError(f"the claims of the token can't be read: {problem}") from None
         audiences_claim = claims.get("aud") or self.audiences
         audiences_claim = [audiences_claim] if isinstance(audiences_claim, str) else audiences_claim
         matching = [name for name in audiences_claim if name in audiences]
