@@ -131,11 +131,30 @@ async def test_watches_see_the_mark_of_a_pods_deletion_before_the_pod_goes(api: 
     assert last["metadata"]["resourceVersion"] == str(api.revision)
 
 
-async def test_an_update_that_sends_another_time_of_deletion_changes_only_the_rest(api: Api) -> None:
+@pytest.mark.parametrize("by", ["collection", "eviction"])
+async def test_watches_see_the_mark_whichever_request_deletes_the_pod(api: Api, by: str) -> None:
+    await api.post(PODS, pod(spec={"nodeName": "n1"}))
+    async with api.watch(PODS, resourceVersion=str(api.revision)) as events:
+        if by == "collection":
+            (await api.delete(PODS, gracePeriodSeconds=0)).ok()
+        else:
+            options = {"deleteOptions": {"gracePeriodSeconds": 0}}
+            (await api.post(f"{PODS}/web/eviction", {"metadata": {"name": "web"}, **options})).ok()
+        seen = await events.take(2)
+    assert [type_ for type_, _ in seen][-2:] == ["MODIFIED", "DELETED"]
+    for _, result in seen[-2:]:
+        assert result["metadata"]["deletionGracePeriodSeconds"] == 0
+
+
+@pytest.mark.parametrize("patched", [False, True])
+async def test_an_update_that_sends_another_time_of_deletion_changes_only_the_rest(api: Api, patched: bool) -> None:
     await api.post(MAPS, config_map(metadata={"finalizers": ["example.com/a"]}))
     held = (await api.delete(f"{MAPS}/web")).ok()
-    sent = held | {"metadata": held["metadata"] | {"deletionTimestamp": "2020-01-01T00:00:00Z", "labels": {"a": "b"}}}
-    changed = (await api.put(f"{MAPS}/web", sent)).ok()["metadata"]
+    other = {"deletionTimestamp": "2020-01-01T00:00:00Z", "labels": {"a": "b"}}
+    sent = held | {"metadata": held["metadata"] | other}
+    changed = (await (api.patch(f"{MAPS}/web", {"metadata": other}) if patched else api.put(f"{MAPS}/web", sent))).ok()[
+        "metadata"
+    ]
     assert (changed["labels"], changed["deletionTimestamp"]) == ({"a": "b"}, held["metadata"]["deletionTimestamp"])
     longer = {"metadata": {"deletionGracePeriodSeconds": 5}}
     (await api.patch(f"{MAPS}/web", longer)).failed(
