@@ -14,6 +14,7 @@ from setpoint.client import Invalid
 from setpoint.cluster.workloads.cron_schedule import Cron
 from setpoint.meta import Object
 from setpoint.models.batch_v1 import CronJob, CronJobSpec, Job, JobTemplateSpec
+from setpoint.models.core_v1 import ResourceQuota, ResourceQuotaSpec
 from setpoint.models.events_v1 import Event
 from setpoint.schema.cron import CronError
 from setpoint.testing import advance, cluster, virtual_time
@@ -71,6 +72,51 @@ async def test_jobs_that_overlap_are_allowed_forbidden_or_replaced(policy: str, 
         assert len(current_names) == active
         assert (first.name in current_names) is (policy != "Replace")
         assert len((await world.get(CronJob, "tick")).status.active) == active
+
+
+async def reasons_and_notes(world: Any) -> dict[str, str]:
+    """The events about CronJobs: the last note of each reason."""
+    events = await world.list(Event)
+    return {event.reason: event.note for event in events if event.regarding and event.regarding.kind == "CronJob"}
+
+
+@virtual_time
+async def test_a_job_that_may_not_start_beside_another_one_and_one_that_is_missing_are_told() -> None:
+    async with cluster(control_plane=["cronjob-controller"]) as world:
+        await world.create(cron_job(concurrency_policy="Forbid"))
+        await advance(601)
+        (first,) = await world.list(Job)
+        forbidden = "Not starting job because prior execution is running and concurrency policy is Forbid"
+        assert (await reasons_and_notes(world))["JobAlreadyActive"] == forbidden
+        await world.delete(first, propagation="Background")
+        await advance(1)
+        assert (await reasons_and_notes(world))["MissingJob"] == f"Active job went missing: {first.name}"
+
+
+@virtual_time
+async def test_more_missed_times_than_can_be_made_up_for_are_told() -> None:
+    async with cluster(control_plane=["cronjob-controller"]) as world:
+        await world.create(cron_job("* * * * *", suspend=True))
+        await advance(101 * 60)
+        resumed = await world.get(CronJob, "tick")
+        resumed.spec.suspend = False
+        await world.update(resumed)
+        await advance(1)
+        assert (await reasons_and_notes(world))["TooManyMissedTimes"].startswith("too many missed start times. Set or ")
+        assert len(await world.list(Job)) == 1
+
+
+@virtual_time
+async def test_a_job_that_can_not_be_created_is_told() -> None:
+    async with cluster(control_plane=["cronjob-controller", "resourcequota-controller"]) as world:
+        await world.create(
+            ResourceQuota.named("none", "default", spec=ResourceQuotaSpec(hard={"count/jobs.batch": "0"}))
+        )
+        await advance(1)
+        await world.create(cron_job())
+        await advance(301)
+        assert "Error creating job: " in (await reasons_and_notes(world))["FailedCreate"]
+        assert "exceeded quota: none" in (await reasons_and_notes(world))["FailedCreate"]
 
 
 @virtual_time
