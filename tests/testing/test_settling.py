@@ -69,7 +69,9 @@ async def test_a_controller_whose_caches_do_not_sync_is_told() -> None:
             await world.settle(5)
 
 
-def journaled(visible_within: float, seconds_until_visible: float) -> tuple[sp.Controller[ConfigMap], External]:
+def journaled(
+    visible_within: float, seconds_until_visible: float, begins_after: float = 0.0
+) -> tuple[sp.Controller[ConfigMap], External]:
     """A controller whose external system loses the answer to the first create."""
     journal = sp.Journal("cloud.example.com/thing", visible_within=visible_within)
     things: External = {}
@@ -85,6 +87,7 @@ def journaled(visible_within: float, seconds_until_visible: float) -> tuple[sp.C
         return things.get(token)
 
     async def reconcile(obj: ConfigMap, ctx: sp.Context) -> None:
+        await asyncio.sleep(begins_after)
         await journal.ensure(ctx, create=create, find=find)
 
     async def clean_up(obj: ConfigMap, ctx: sp.Context) -> None: ...
@@ -108,7 +111,7 @@ async def test_a_journal_that_waits_longer_than_the_tests_patience_is_told() -> 
 def test_a_journal_with_its_usual_wait_is_no_false_alarm(patience: list[float]) -> None:
     @virtual_time
     async def check() -> None:
-        controller, things = journaled(sp.Journal("cloud.example.com/thing").visible_within, 29.9)
+        controller, things = journaled(sp.Journal("cloud.example.com/thing").visible_within, 29.9, 0.2)
         async with cluster(controller, control_plane=False) as world:
             await world.create(ConfigMap.named("a", "default"))
             await world.settle(*patience)
