@@ -271,9 +271,11 @@ async def test_the_audit_log_is_written_as_its_policy_says(tmp_path: Path) -> No
     assert [(event["stage"], event["verb"]) for event in events][-1] == ("ResponseComplete", "list")
 
 
-async def test_certificates_name_users_and_groups(tmp_path: Path) -> None:
+@pytest.mark.parametrize("itself", [False, True], ids=["its authority", "its own certificate"])
+async def test_certificates_name_users_and_groups(tmp_path: Path, itself: bool) -> None:
     authority, client = certified("jane", "system:masters")
-    (tmp_path / "ca.crt").write_bytes(authority)
+    anchor = client.certificate if itself else authority
+    (tmp_path / "ca.crt").write_bytes(b"# F\xf5tan\xfas\xedtv\xe1ny\n" + anchor.rstrip())
     (tmp_path / "client.crt").write_bytes(client.certificate)
     (tmp_path / "client.key").write_bytes(client.key)
     async with server(*arguments(tmp_path, f"--client-ca-file={tmp_path / 'ca.crt'}")) as url:
