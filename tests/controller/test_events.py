@@ -423,6 +423,15 @@ def test_texts_are_cut_to_the_bytes_that_servers_allow(note: str, sent: str) -> 
 
 
 @virtual_time
+async def test_the_name_of_a_process_is_cut_as_well() -> None:
+    async with recording() as (new_recording, about):
+        recorder = EventRecorder(new_recording.client, now=now, random=Random(0), instance="é" * 100)
+        recorder.event(about, "Normal", "Made", "it is there")
+        await recorder.flush()
+        assert [event.reporting_instance for event in await new_recording.events()] == ["é" * 64]
+
+
+@virtual_time
 async def test_combined_notes_are_cut_to_bytes_too() -> None:
     async with recording() as (new_recording, about):
         for number in range(AGGREGATE_AFTER + 1):
