@@ -71,7 +71,7 @@ def set_conditions(pod: Pod, now: datetime) -> None:
         text = f"containers with incomplete status: {_listed(waiting)}"
         _set(pod, "Initialized", False, "ContainersNotInitialized", text, now=now)
     text = f"containers with unready status: {_listed(unready)}"
-    ready = not unready and not over
+    ready = not unready
     missing = [
         f'corresponding condition of pod readiness gate "{gate.condition_type}" does not exist.'
         if (gate_condition := pod_condition(pod, gate.condition_type)) is None
