@@ -18,7 +18,7 @@ from setpoint.models.apps_v1 import (
     StatefulSetPersistentVolumeClaimRetentionPolicy,
     StatefulSetUpdateStrategy,
 )
-from setpoint.models.core_v1 import ConfigMap, PersistentVolumeClaim, Pod
+from setpoint.models.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, ResourceQuota, ResourceQuotaSpec
 from setpoint.models.events_v1 import Event
 from setpoint.testing import advance, cluster, virtual_time
 
@@ -39,6 +39,20 @@ async def changed(world: Any, **spec: Any) -> None:
         setattr(result.spec, name, value)
     await world.update(result)
     await world.settle()
+
+
+@virtual_time
+async def test_a_pod_that_can_not_be_created_is_told() -> None:
+    async with cluster() as world:
+        await world.create(ResourceQuota.named("none", "default", spec=ResourceQuotaSpec(hard={"pods": "0"})))
+        await advance(1)
+        await world.create(stateful_set())
+        await advance(1)
+        notes = [event.note or "" for event in await world.list(Event) if event.reason == "FailedCreate"]
+        assert len(notes) == 1
+        assert notes[0].startswith(
+            'create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: exceeded'
+        )
 
 
 @virtual_time

@@ -221,15 +221,16 @@ class StatefulSets:
         living = [pod for pod in created if not pod.is_deleting]
         ready = [pod for pod in created if pod.is_running and pod.is_ready]
         status.replicas = len(created)
-        status.ready_replicas = len(ready)
+        status.ready_replicas = len(ready) or None
         status.available_replicas = sum(is_available(pod, seconds, ctx.now()) for pod in ready)
-        status.current_replicas = sum(pod.labels.get(REVISION_LABEL) == current.name for pod in living)
-        status.updated_replicas = sum(pod.labels.get(REVISION_LABEL) == update.name for pod in living)
+        status.current_replicas = sum(pod.labels.get(REVISION_LABEL) == current.name for pod in living) or None
+        updated = sum(pod.labels.get(REVISION_LABEL) == update.name for pod in living)
+        status.updated_replicas = updated or None
         status.collision_count = status.collision_count or 0
         status.update_revision = update.name
         strategy = stateful_set.spec.update_strategy
         wanted = len(ordinals_of(stateful_set))
-        rolled = (status.updated_replicas, status.replicas, status.ready_replicas) == (wanted, wanted, wanted)
+        rolled = (updated, len(created), len(ready)) == (wanted, wanted, wanted)
         if rolled and (strategy is None or strategy.type != "OnDelete"):
             status.current_revision, status.current_replicas = update.name, status.updated_replicas
         else:
