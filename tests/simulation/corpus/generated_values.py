@@ -8,10 +8,11 @@ import uuid
 from typing import Any
 
 from tests.simulation.corpus.pair import Pair
-from tests.simulation.corpus.store_operators import DERIVED, Store, StoreSpec, changes, found, made
+from tests.simulation.corpus.store_operators import DERIVED, Store, StoreSpec, changes, deployment, digest, found, made
 
 import setpoint as sp
 from setpoint.client import AlreadyExists
+from setpoint.models.apps_v1 import Deployment
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.simulation import External, call
 
@@ -156,6 +157,34 @@ async def come_and_go(cluster: sp.testing.Cluster) -> None:
     await cluster.settle()
 
 
+# -- a rollout for each version of a secret ----------------------------------------------------------------------------
+
+
+async def a_secret_and_its_user(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(Secret.named("key", "default", string_data={"key": "a"}))
+    await cluster.apply(Store.named("main", "default"))
+    await cluster.settle()
+
+
+async def a_rollout_for_its_version(store: Store, ctx: sp.Context) -> None:
+    secret = await ctx.get(Secret, "key")
+    if secret is not None:
+        await ctx.apply(deployment(store, store.name, {"hash": digest({"key": secret.metadata.resource_version})}))
+
+
+async def a_rollout_for_its_data(store: Store, ctx: sp.Context) -> None:
+    secret = await ctx.get(Secret, "key")
+    if secret is not None:
+        await ctx.apply(deployment(store, store.name, {"hash": digest({"key": repr(secret.data)})}))
+
+
+def follows_the_secret(reconcile: Any) -> Any:
+    def users_of(head: sp.Head, caches: sp.CacheReader) -> list[sp.ObjectKey]:
+        return [store.key for store in caches.lister(Store).list()]
+
+    return lambda: [sp.Controller(Store, reconcile).owns(Deployment).watches(Secret, users_of)]
+
+
 PAIRS = [
     Pair(
         name="random-password-after-user-created",
@@ -190,5 +219,13 @@ PAIRS = [
         scenario=come_and_go,
         buggy=made(the_lowest_that_is_free),
         correct=made(one_that_is_reserved, ConfigMap),
+    ),
+    Pair(
+        name="rollout-for-each-resource-version",
+        root="R65",
+        source=DERIVED,
+        scenario=a_secret_and_its_user,
+        buggy=follows_the_secret(a_rollout_for_its_version),
+        correct=follows_the_secret(a_rollout_for_its_data),
     ),
 ]

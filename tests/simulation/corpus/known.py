@@ -8,6 +8,9 @@ MISSED: dict[str, str] = {}
 """Pairs whose bug is not found yet, or whose twin is accused, and why."""
 
 KNOWN: dict[str, tuple[Fault, ...]] = {
+    "rollout-for-each-resource-version": (),
+    "attempts-counted-in-memory": (Fault("restart", "step 1"),),
+    "entry-of-another-controller-removed": (),
     "backup-name-from-timestamp": (Fault("lost-answer", "create configmaps default/main-nginx #1"),),
     "expiring-credential-recorded-first": (
         Fault("crash-after", "patch stores.strange.example.com/status default/main #4"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.simulation.corpus.pair import Pair
-from tests.simulation.corpus.store_operators import Store, StoreSpec, changes, found, made, member
+from tests.simulation.corpus.store_operators import DERIVED, Store, StoreSpec, changes, found, made, member
 
 import setpoint as sp
 from setpoint.meta import LabelSelector
@@ -187,6 +187,53 @@ async def all_steps_each_time(store: Store, ctx: sp.Context) -> None:
     store.status.phase = "Ready"
 
 
+# -- a limit of attempts -----------------------------------------------------------------------------------------------
+
+ATTEMPTS = 3
+
+
+class Imports(External):
+    """Imports of data, all of which fail; each has a number."""
+
+    def __init__(self) -> None:
+        self.failed: list[int] = []
+
+    @call
+    async def run(self, number: int) -> None:
+        if number not in self.failed:
+            self.failed.append(number)
+
+
+imports = Imports()
+
+
+class CountsInMemory:
+    """Tries an import three times, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self.attempts: dict[str, int] = {}
+
+    async def reconcile(self, store: Store, ctx: sp.Context) -> Any:
+        if self.attempts.get(store.uid, 0) < ATTEMPTS and not store.status.phase:
+            await ctx.ensure_current()
+            await imports.run(store.status.count)
+            self.attempts[store.uid] = self.attempts.get(store.uid, 0) + 1
+            store.status.count += 1
+            return sp.after(60, "another attempt")
+        store.status.phase = "Failed"
+        return None
+
+
+async def counts_in_the_status(store: Store, ctx: sp.Context) -> Any:
+    if store.status.count < ATTEMPTS:
+        await ctx.ensure_current()
+        await imports.run(store.status.count)
+        store.status.count += 1
+        return sp.after(60, "another attempt")
+    store.status.phase = "Failed"
+    return None
+
+
 PAIRS = [
     Pair(
         name="disruption-limit-per-reconcile",
@@ -233,5 +280,14 @@ PAIRS = [
         scenario=changes(StoreSpec()),
         buggy=lambda: [sp.Controller(Store, Initializer().reconcile).owns(ConfigMap)],
         correct=made(all_steps_each_time, ConfigMap),
+    ),
+    Pair(
+        name="attempts-counted-in-memory",
+        root="R20",
+        source=DERIVED,
+        scenario=changes(StoreSpec()),
+        buggy=lambda: [sp.Controller(Store, CountsInMemory().reconcile)],
+        correct=made(counts_in_the_status),
+        options={"externals": [imports]},
     ),
 ]

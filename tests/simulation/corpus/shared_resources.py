@@ -225,6 +225,27 @@ async def waits_for_the_job(store: Store, ctx: sp.Context) -> None:
     store.status.phase = "Done" if job.status.succeeded else "Loading"
 
 
+# -- a list that several controllers report to -------------------------------------------------------------------------
+
+
+async def another_one_reports(cluster: sp.testing.Cluster) -> None:
+    await cluster.apply(Store.named("main", "default"))
+    await cluster.settle()
+    store = await cluster.get(Store, "main")
+    store.status.members.append("of another controller")
+    await cluster.client.update_status(store)
+    await cluster.settle()
+
+
+async def the_list_as_a_whole(store: Store, ctx: sp.Context) -> None:
+    store.status.members = ["mine"]
+
+
+async def its_own_entry(store: Store, ctx: sp.Context) -> None:
+    if "mine" not in store.status.members:
+        store.status.members.append("mine")
+
+
 PAIRS = [
     Pair(
         name="machine-id-only-in-status",
@@ -291,5 +312,13 @@ PAIRS = [
         scenario=changes(StoreSpec()),
         buggy=made(waits_for_the_job),
         correct=made(waits_for_the_job, Job),
+    ),
+    Pair(
+        name="entry-of-another-controller-removed",
+        root="R57",
+        source="cloudflare-tunnel-gateway-controller #434",
+        scenario=another_one_reports,
+        buggy=made(the_list_as_a_whole),
+        correct=made(its_own_entry),
     ),
 ]

@@ -41,6 +41,8 @@ TURNOVER: Final = 100
 """Controllers that delete and then create this many objects of one generated name within one step are in a hot loop."""
 MOST_WRITES: Final = 1500
 """The most writes that controllers may make in one step; one more counts as a hot loop."""
+RENEWED: Final = "when all objects had got new versions with the same content"
+"""The quiet phase in which a controller may only note the versions, in a status or in metadata."""
 
 
 class Rules(Protocol):
@@ -242,7 +244,8 @@ class Monitor:
             if before[0] != author[0]
             else ""
         )
-        if self.quiet_phase and not (entry.type == "DELETED" and entry.uid in self._uncounted):
+        is_late = entry.type == "DELETED" and entry.uid in self._uncounted
+        if self.quiet_phase and not is_late and not (self.quiet_phase == RENEWED and _is_note(entry)):
             text = _text_of(entry)
             message = f"{subject} was written {self.quiet_phase}, although the desired state was reached: "
             message += f"{text}{others}"
@@ -406,6 +409,14 @@ def _author_of(entry: Entry) -> tuple[str, str]:
 def describe_author(entry: Entry) -> str:
     """The author of the change that is being made, and the line of the user's code, as text."""
     return " at ".join(filter(None, _author_of(entry)))
+
+
+def _is_note(entry: Entry) -> bool:
+    """Whether only status or metadata have changed: controllers may note there which version they have seen."""
+    if entry.previous is None or entry.type != "MODIFIED":
+        return False
+    before, after = (msgspec.json.decode(value) for value in (entry.previous, entry.value))
+    return all(before.get(part) == after.get(part) for part in {*before, *after} - {"status", "metadata"})
 
 
 def _text_of(entry: Entry) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol
 
+from setpoint.simulation.faults.plan import Plan
 from setpoint.simulation.injection.injector import FaultInjector
 from setpoint.simulation.injection.user_steps import Steps
-from setpoint.simulation.oracles.monitor import Monitor
+from setpoint.simulation.oracles.monitor import RENEWED, Monitor
 from setpoint.simulation.sandbox.event_loop import SimulationLoop
-from setpoint.simulation.trace.trace import Trace
 from setpoint.simulation.world.control_plane import SimulatedControlPlane
 from setpoint.simulation.world.quiescence import Quiescence
+from setpoint.simulation.world.renewed_versions import VersionHost, renew_versions
 from setpoint.simulation.world.supervisor import Supervisor
 
 CONVERGE: Final = 2400.0
@@ -25,13 +26,13 @@ _NEVER_STARTED: Final = (
 )
 
 
-class ConvergingRun(Protocol):
-    """The interface of a run that `conclude` uses."""
+class ConvergingRun(VersionHost, Protocol):
+    """The interface of a run that `converge` and `check_quiescence` use."""
 
     @property
-    def loop(self) -> SimulationLoop: ...
+    def plan(self) -> Plan: ...
     @property
-    def trace(self) -> Trace: ...
+    def loop(self) -> SimulationLoop: ...
     @property
     def monitor(self) -> Monitor: ...
     @property
@@ -70,7 +71,7 @@ async def converge(world: ConvergingRun) -> None:
 
 async def check_quiescence(world: ConvergingRun) -> None:
     """Lets everything happen that must not cause a write: all objects are looked at again, the processes are replaced,
-    and an hour passes. The judge reports the writes.
+    an hour passes and, in a run without faults, all objects get new versions. The judge reports the writes.
     """
     monitor, supervisor = world.monitor, world.supervisor
     monitor.quiet_phase = "by a resync"
@@ -84,3 +85,7 @@ async def check_quiescence(world: ConvergingRun) -> None:
     monitor.quiet_phase = "within an idle hour"
     await asyncio.sleep(_HOUR)
     await world.quiescence.reach(30.0)
+    if not world.plan.faults:
+        monitor.quiet_phase = RENEWED
+        await renew_versions(world, supervisor.collections())
+        await world.quiescence.reach(30.0)

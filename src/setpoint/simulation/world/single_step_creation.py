@@ -28,7 +28,7 @@ async def create_directly(
     merge = PatchType.MERGE.value
     for document in documents:
         metadata = document["metadata"]
-        served = _served(server, document["apiVersion"], document["kind"])
+        served = find_served(server, document["apiVersion"], document["kind"])
         resource = served.resource
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         path = resource.path(namespace=namespace, name=name)
@@ -47,7 +47,7 @@ async def create_directly(
             await wait()
 
 
-def _served(server: ApiServer, api_version: str, kind: str) -> ServedResource:
+def find_served(server: ApiServer, api_version: str, kind: str) -> ServedResource:
     group, _, version = api_version.rpartition("/")
     served = server.registry.find_kind(group, version, kind)
     assert served is not None, f"{kind} of {api_version} is not served"
