@@ -333,3 +333,24 @@ async def test_a_switch_that_cannot_be_read_ends_the_start_and_says_why() -> Non
         async with asyncio.timeout(600):
             with pytest.raises(CacheSyncError, match=r"pause switch default/setpoint-paused.*the network is down"):
                 await Manager(world.client.over(wire), controllers=[controller], options=options).run()
+
+
+@virtual_time
+async def test_an_object_that_was_paused_while_it_failed_begins_without_failures() -> None:
+    """People have changed something since: the first retries come soon again."""
+    failures: list[int] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        failures.append(ctx.failures)
+        raise ConnectionError("away")
+
+    async with bare(sp.Controller(Widget, reconcile)) as world:
+        await world.create(widget())
+        await advance(60)
+        assert failures[-1] > 5
+        await annotated(world, "a", pause="yes")
+        await advance(1000)
+        failures.clear()
+        await annotated(world, "a", pause=None)
+        await advance(0)
+        assert failures[0] == 0

@@ -211,12 +211,9 @@ class WorkLoop(Generic[Key]):
             failed = problem
             result, detail, next_in = self._failed(key, failed, due)
         else:
-            if isinstance(outcome, Paused):
+            if outcome is None or isinstance(outcome, Done):
                 self.queue.forget(key)
-                result, detail = PAUSED_RESULT, outcome.reason
-            elif outcome is None or isinstance(outcome, Done):
-                self.queue.forget(key)
-                result = "success"
+                result, detail = (PAUSED_RESULT, outcome.reason) if isinstance(outcome, Paused) else ("success", "")
             elif isinstance(outcome, After):
                 if not isinstance(outcome, Held):
                     self.queue.forget(key)
