@@ -8,8 +8,8 @@ release of Kubernetes; ``--check`` only compares.
 
 A message is written as ``{number: [JSON name, type]}``, its fields in the order of the Go struct. A type is ``string``,
 ``bytes``, ``int``, ``bool``, ``double``, ``strings`` (a list that is a message of its own) or the name of a message.
-Before it may stand ``[]`` for repeated, ``{}`` for a map from strings, ``*`` for a pointer, ``!`` for what JSON says even
-if it is zero. A field without a name holds fields of the message around it.
+Before it may stand ``[]`` for repeated, ``{}`` for a map from strings, ``*`` for a pointer, ``!`` for what JSON says
+even if it is zero. A field without a name holds fields of the message around it.
 """
 
 from __future__ import annotations
