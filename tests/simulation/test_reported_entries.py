@@ -1,4 +1,4 @@
-"""What users add to the lists of a status, in place of another controller, stays there until they take it away."""
+"""An entry that users add to a list of a status, in place of another controller, stays until they remove it."""
 
 from __future__ import annotations
 

@@ -243,13 +243,13 @@ def _merged(
     """The replicas and the managedFields of ``live`` after an apply to its Scale, in which only the managers of the
     replicas count. Raises ApiStatusError (409).
     """
-    shown = _patched_scale(call.served, live)
+    scale = _patched_scale(call.served, live)
     try:
         result = server_side_apply.apply(
             Endpoint(kind_schema(_SCALE), _SCALE.api_version, "scale"),
-            shown,
+            scale,
             {name: value for name, value in configuration.items() if name != "status"},
-            shown["metadata"].get("managedFields") or [],
+            scale["metadata"].get("managedFields") or [],
             options.field_manager,
             force=bool(options.force),
             now=None,  # as upstream

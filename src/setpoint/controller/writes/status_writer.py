@@ -209,9 +209,9 @@ class StatusWriter(Generic[K]):
             write.kind == obj.kind and write.key == obj.key for write in context._writes
         ):
             document = context._document_of(gvr, obj.key)
-            written = None if document is None else decode_as_read(self._kind, document)[0]
-            if written is not None and written.uid == obj.uid and _is_own(written, context):
-                return written
+            answer = None if document is None else decode_as_read(self._kind, document)[0]
+            if answer is not None and answer.uid == obj.uid and _is_own(answer, context):
+                return answer
         return obj
 
     def _check_contested(self, draft: StatusDraft, refusal: ApiError | None, context: ContextReads) -> None:

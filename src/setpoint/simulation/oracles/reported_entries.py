@@ -1,4 +1,4 @@
-"""Reported entries: what users add to the lists of a status, in place of another controller, and who takes it away."""
+"""Reported entries: what users add to the lists of a status in place of another controller, and its removals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from setpoint.simulation.trace.history import Entry
 
 class ReportedEntries:
     """Reports a finding when a controller removes an entry that a user has added to a list of a status, before the user
-    acts again: nobody has asked for that, and a real cluster's other controller would lose it in the same way.
+    acts again: no user has asked for that, and a real cluster's other controller would lose it in the same way.
     """
 
     def __init__(self, monitor: Monitor) -> None:

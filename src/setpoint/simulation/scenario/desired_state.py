@@ -120,9 +120,9 @@ def _without_those_of_controllers(
     """
     result = dict(metadata)
     for name in ("labels", "annotations"):
-        past, known = (part.get("metadata", {}).get(name) or {} for part in (before, earlier))
+        past, desired = (part.get("metadata", {}).get(name) or {} for part in (before, earlier))
         entries = result.pop(name, None) or {}
-        if theirs := {key: value for key, value in entries.items() if key in known or past.get(key) != value}:
+        if theirs := {key: value for key, value in entries.items() if key in desired or past.get(key) != value}:
             result[name] = theirs
     return result
 
