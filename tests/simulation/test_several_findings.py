@@ -199,3 +199,26 @@ def test_controllers_of_a_process_start_in_another_order_after_a_restart() -> No
     findings = run(Setup(scenario=scenario, factory=factory), Plan()).findings
     assert [finding.message for finding in findings if "size: 2 → 0" in finding.message]
     assert run(Setup(scenario=scenario, factory=factory, off={"order": "one after the other"}), Plan()).findings == []
+
+
+def test_lists_come_in_another_order_after_a_restart() -> None:
+    def factory() -> list[sp.Controller[App]]:
+        names: list[str] = []
+
+        async def notes_the_first(app: App, ctx: sp.Context) -> None:
+            names.append(app.name)
+            await ctx.apply(ConfigMap.named("first", data={"is": names[0]}), controlled=False)
+
+        return [sp.Controller(App, notes_the_first, workers=1)]
+
+    async def scenario(cluster: sp.testing.Cluster) -> None:
+        for name in "abc":
+            await cluster.apply(App.named(name, "default"))
+        await cluster.settle()
+
+    def first(**off: str) -> str:
+        setup = Setup(scenario=scenario, factory=factory, off=off)
+        return str(run(setup, Plan((fault("restart", "step 1"),))).end["configmaps default/first"][0]["data"]["is"])
+
+    assert first(order="one after the other") == "a"
+    assert first() == "c"
