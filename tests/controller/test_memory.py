@@ -21,6 +21,8 @@ from setpoint.meta import ObjectKey, Selector, resource_of
 from setpoint.models.core_v1 import ConfigMap, Secret
 from setpoint.testing import advance, cluster, virtual_time
 
+from .world import Widget, config, widget
+
 MONTH = 30 * 24 * 3600.0
 KEYS = 2_000
 FEW = 300
@@ -171,3 +173,22 @@ async def test_nothing_is_left_when_the_predicate_fails() -> None:
 async def test_nothing_is_left_of_a_key_that_went_to_another_process_before_its_deletion() -> None:
     _, after = await after_a_month(reject_all_but_creations, FEW, is_sharded=True)
     assert after == NOTHING
+
+
+@virtual_time
+async def test_a_child_that_goes_after_its_owner_leaves_no_suspicion_of_that_owner() -> None:
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        await ctx.keep(ConfigMap, [config("child")])
+
+    def lives(old: Head | None, new: Head | None) -> bool:
+        return new is not None
+
+    controller = sp.Controller(Widget, reconcile).owns(ConfigMap, predicates=[lives])
+    async with cluster(controller, control_plane=False, rbac=False) as world:
+        owner = await world.create(widget())
+        await world.settle()
+        await world.delete(owner)
+        await world.settle()
+        await world.delete(await world.get(ConfigMap, "child"))
+        await world.settle()
+        assert not world.running("widget").memory.suspects._suspects

@@ -609,3 +609,24 @@ async def test_a_patch_of_the_status_that_names_a_version_is_refused_by_every_ot
         await world.settle()
         assert problems
         assert (await world.get(Widget, "a")).status.ready == 0
+
+
+@virtual_time
+async def test_a_status_that_another_writer_changed_after_the_reconciles_own_write_is_not_replaced() -> None:
+    """The cache shows that newer state by then, which is not the reconcile's own."""
+    results: list[int] = []
+
+    async def reconcile(obj: Widget, ctx: sp.Context) -> None:
+        results.append(obj.status.ready)
+        if len(results) > 1:
+            return
+        await ctx.patch(obj, {"metadata": {"labels": {"seen": "yes"}}})
+        await world.client.patch(Widget, "a", {"status": {"ready": 7}}, namespace="default", subresource="status")
+        await asyncio.sleep(1)
+        obj.status.ready = 4
+
+    async with cluster(sp.Controller(Widget, reconcile), control_plane=False, rbac=False) as world:
+        await world.create(widget())
+        await world.settle()
+        assert results[:2] == [0, 7]
+        assert (await world.get(Widget, "a")).status.ready == 7
