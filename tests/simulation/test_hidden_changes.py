@@ -88,6 +88,10 @@ def test_a_fault_that_hides_a_change_may_lead_to_the_other_colour_though_the_way
     expected = run(colours("blue"), colours("green"), colours("blue"))
     assert judge(HIDDEN, expected, Result(end=colours("green"))) == []
     assert judge(LATE, expected, Result(end=colours("green")))
+    blue, green = {"pods default/one-blue-3-*": [{}]}, {"pods default/one-green-4-*": [{}]}
+    expected_pods = run(colours("blue"), colours("green"), colours("blue") | blue)
+    assert judge(HIDDEN, expected_pods, Result(end=colours("green") | green, dependents=[*green])) == []
+    assert judge(HIDDEN, expected_pods, Result(end=colours("green") | green)), "the program made it"
     torn = colours("green") | {APP: [{"spec": "2", "status": "blue"}]}
     assert judge(HIDDEN, expected, Result(end=torn))
     old = {"deployments.apps default/one-green": [{"spec": 1}], APP: [{"spec": "1", "status": "green"}]}

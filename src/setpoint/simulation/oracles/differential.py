@@ -169,7 +169,7 @@ class Reference:
             both = self._differences(result, expected, actual, less=False, hides=hides)
             differences = [difference for several in both.values() for difference in several]
             words = find_alternations(differences)
-            is_free = self.alternates or self._may_alternate(differences, words)
+            is_free = self.alternates or self._may_alternate(result, differences, words)
             if words and is_free and not differences_after_swap(expected, actual, words, self.masks):
                 return [], [{}]
         if (renamed := rename_counted_names(expected, actual)) is not None:
@@ -201,14 +201,14 @@ class Reference:
         ]
         return findings, [{}]
 
-    def _may_alternate(self, differences: Sequence[Difference], words: Mapping[str, str]) -> bool:
+    def _may_alternate(self, result: Result, differences: Sequence[Difference], words: Mapping[str, str]) -> bool:
         """Whether the names of the missing objects are drawn in turns with those of the additional ones: these were in
-        use after other changes of the users. Numbers are drawn in turns if they are those of new revisions: there were
-        no objects of the missing names for an earlier desired state.
+        use after other changes of the users, except those that the control plane made. Numbers are drawn in turns if
+        they are those of new revisions: there were no objects of the missing names for an earlier desired state.
         """
         rests, desired_states = self.baseline.rest_states, self.baseline.desired_states
-        more = [difference.subject for difference in differences if difference.is_more and not difference.path]
-        if not all(any(subject in rest for rest in rests) for subject in more):
+        more = {difference.subject for difference in differences if difference.is_more and not difference.path}
+        if not all(any(subject in rest for rest in rests) for subject in more - {*result.dependents}):
             return False
         passed = zip(rests, desired_states, strict=False)
         before = [rest for rest, desired in passed if desired != desired_states[-1]]
