@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import types
 from typing import Annotated, Any
 
+import msgspec
 import pydantic
 import pytest
 from hypothesis import given, settings
@@ -14,12 +16,14 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
 import setpoint as sp
+from setpoint.meta import decode
 from setpoint.models.apps_v1 import Deployment
 from setpoint.models.autoscaling_v1 import Scale
 from setpoint.models.core_v1 import Pod
 from setpoint.patch import json_patch
 from setpoint.testing import virtual_time
 from setpoint.webhook import Admission, Reply, Review, WebhookMetrics, Webhooks
+from setpoint.webhook.admission_decision import patch_of
 from setpoint.webhook.connect_options import PodExecOptions
 
 from .mykind import MUTATE, VALIDATE, Mykind, document, encoded, mykind_admission, review
@@ -56,6 +60,32 @@ async def test_defaults_come_as_a_patch_that_leaves_unknown_fields_alone() -> No
     assert response["allowed"] is True
     template = {"metadata": {}, "spec": {"containers": [{"name": "busybox", "image": "busybox"}]}}
     assert patched(obj, response) == {**obj, "spec": {**obj["spec"], "template": template}}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "before", "after"),
+    [
+        (Any, 1, True),
+        (dict[str, Any], {"on": [1]}, {"on": [True]}),
+        (dict, {"on": 0.0}, {"on": False}),
+        (list[Any], [{"on": True}], [{"on": 1}]),
+    ],
+)
+def test_true_in_place_of_one_is_a_default_although_they_are_equal_in_python(
+    annotation: Any, before: Any, after: Any
+) -> None:
+    fields = {"__annotations__": {"value": annotation}, "value": msgspec.UNSET, "__module__": __name__}
+    spec = types.new_class("LooseSpec", (sp.Model,), {}, lambda members: members.update(fields))
+    kind = types.new_class(
+        "Loose",
+        (sp.CustomResource,),
+        {"group": "tests.example.com", "version": "v1"},
+        lambda members: members.update({"__annotations__": {"spec": spec}, "__module__": __name__}),
+    )
+    raw = encoded({"metadata": {"name": "a"}, "spec": {"value": before}})
+    obj = decode(kind, raw)
+    obj.spec.value = after
+    assert encoded(json_patch.apply(json.loads(raw), patch_of(raw, obj))["spec"]) == encoded({"value": after})
 
 
 async def test_unknown_fields_survive_within_items_of_lists() -> None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
+
+from setpoint.meta.object_meta import ObjectMeta
 
 _ENCODERS: Final = frozenset(("PlainSerializer", "WrapSerializer", "EncodedBytes", "EncodedStr", "Json"))
 """The classes of metadata with which pydantic gives values another JSON form."""
@@ -215,25 +217,42 @@ def has_foreign(annotation: Any) -> bool:
     """Whether this type contains a dataclass or a pydantic model at any depth."""
     if isinstance(annotation, type) and issubclass(annotation, Struct):
         return _struct_has_foreign(cast("Hashable", annotation))
-    return _search(annotation, set())
+    return _contains(annotation, _is_foreign, set())
 
 
 @cache
 def _struct_has_foreign(kind: Hashable) -> bool:
-    return _search(kind, set())
+    return _contains(kind, _is_foreign, set())
 
 
-def _search(annotation: Any, visited: set[Any]) -> bool:
+def _is_foreign(choice: Any) -> bool:
+    return is_foreign(get_origin(choice) or choice)
+
+
+@cache
+def has_free_json(kind: Hashable) -> bool:
+    """Whether a value of this class may have, outside of its metadata, a part of any JSON: ``true`` can become 1."""
+    return _contains(kind, _is_free, {ObjectMeta}, in_models=True)
+
+
+def _is_free(choice: Any) -> bool:
+    return choice in (Any, object, msgspec.Raw, dict, list) or _is_foreign(choice) or hasattr(choice, "__wire__")
+
+
+def _contains(annotation: Any, wanted: Callable[[Any], bool], visited: set[Any], *, in_models: bool = False) -> bool:
+    """Whether one of the types in ``annotation`` is wanted. ``in_models``: also look into the built-in kinds' classes,
+    which takes some milliseconds.
+    """
     for choice in alternatives(annotation):
-        target = get_origin(choice) or choice
-        if is_foreign(target):
+        if wanted(choice):
             return True
+        target = get_origin(choice) or choice
         if isinstance(target, type) and issubclass(target, Struct):
-            if target in visited or target.__module__.startswith("setpoint.models."):
+            if target in visited or (not in_models and target.__module__.startswith("setpoint.models.")):
                 continue
             visited.add(target)
-            if any(_search(item.type, visited) for item in fields_of(choice)):
+            if any(_contains(item.type, wanted, visited, in_models=in_models) for item in fields_of(choice)):
                 return True
-        elif any(_search(argument, visited) for argument in get_args(choice)):
+        elif any(_contains(argument, wanted, visited, in_models=in_models) for argument in get_args(choice)):
             return True
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from operator import eq
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,6 +14,8 @@ from setpoint.client.patches import edited
 from setpoint.client.response_checks import beginnings_of, kind_of
 from setpoint.crd import CustomResource, Versions
 from setpoint.meta import DecodeError, Misfit, Object, Status, StatusCause, StatusDetails, decode_as_read, to_wire
+from setpoint.meta.json_values import json_equal
+from setpoint.meta.model_fields import has_free_json
 from setpoint.patch.json_diff import diff
 from setpoint.schema import validate
 from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
@@ -147,10 +150,11 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
     values and defaults of the class are not added.
     """
     pristine, _ = decode_as_read(type(obj), raw)
-    if pristine == obj:
+    equal = json_equal if has_free_json(type(obj)) else eq
+    if equal is eq and pristine == obj:
         return []
     document = msgspec.json.decode(raw)
-    return diff(document, edited(document, to_wire(pristine), to_wire(obj)))
+    return diff(document, edited(document, to_wire(pristine), to_wire(obj), equal))
 
 
 def refusal(admission: Admission[Any], review: Review[Any]) -> Status:
