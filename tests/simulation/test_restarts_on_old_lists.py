@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from tests.simulation.corpus import PAIRS
-from tests.simulation.kinds import App
+from tests.simulation.kinds import App, AppSpec
 
 import setpoint as sp
 from setpoint.apiserver import ApiServer
@@ -18,6 +20,7 @@ from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.oracles.differential import Reference
 from setpoint.simulation.oracles.monitor import Monitor
 from setpoint.simulation.sandbox.actor import Actor
+from setpoint.simulation.search.virtual_time_runner import VirtualTimeRunner
 from setpoint.simulation.trace.history import History
 from setpoint.simulation.trace.result import Options, Result
 from setpoint.simulation.trace.trace import Trace
@@ -63,6 +66,10 @@ async def test_only_deletions_after_a_restart_on_old_lists_are_wrong_ones() -> N
         monitor.begin_old_lists(lambda: None)
         await process.start(create_and_delete())
     assert monitor.wrong_deletions == {"configmaps default/one": 1}
+
+
+class Sweep(sp.CustomResource, group="test.example.com", version="v1"):
+    """Asks for a removal of what belongs to no object any more."""
 
 
 async def reconcile(app: App, ctx: sp.Context) -> None:
@@ -115,3 +122,62 @@ def test_what_has_to_stay_is_what_stays_until_users_act_again() -> None:
     there = [{"pods a": 2}, {"pods a": 1}, {"pods a": 1, "pods b": 1}, {"pods b": 1}]
     reference = Reference(Result(object_counts=there, active_steps=[0, 2]), [])
     assert reference.stays == ({"pods a": 1}, {"pods a": 1}, {"pods a": 0, "pods b": 1}, {"pods b": 1})
+
+
+OWNER = "test.example.com/owner"
+
+
+async def make_home(app: App, ctx: sp.Context) -> None:
+    await ctx.apply(ConfigMap.named(f"home-{app.name}", labels={OWNER: app.name}), controlled=False)
+
+
+async def remove_homes_without_owner(sweep: Sweep, ctx: sp.Context) -> None:
+    """Reads the owners from the server, so the age of a cache's list does not matter."""
+    owners = {app.name for app in await ctx.client.list(App, namespace=sweep.namespace)}
+    for home in await ctx.list(ConfigMap, selector=OWNER):
+        if home.labels[OWNER] not in owners:
+            await ctx.delete(home)
+
+
+async def make_home_for_large_ones(app: App, ctx: sp.Context) -> None:
+    """Deletes the home if the size was reduced, or if an old list shows a size of before: that is the bug."""
+    if app.spec.size > 1:
+        await make_home(app, ctx)
+    elif home := await ctx.get(ConfigMap, f"home-{app.name}"):
+        await ctx.delete(home)
+
+
+async def sweep_after_a_deletion(cluster: sp.testing.Cluster) -> None:
+    for name in ("one", "two"):
+        await cluster.apply(App.named(name, "default"))
+    await cluster.settle()
+    for name in ("one", "two"):
+        await cluster.apply(App.named(name, "default", spec=AppSpec(size=2)))
+    await cluster.settle()
+    await cluster.apply(Sweep.named("all", "default"))
+    await cluster.settle()
+    await cluster.delete(await cluster.get(App, "one"))
+    await cluster.settle()
+    await cluster.apply(Sweep.named("all", "default", {"again": "yes"}))
+    await cluster.settle()
+
+
+@pytest.mark.parametrize(("make", "is_due"), [(make_home, False), (make_home_for_large_ones, True)])
+def test_what_a_new_process_also_deletes_with_lists_of_today_is_not_due_to_old_ones(
+    make: Callable[[App, sp.Context], Awaitable[None]], is_due: bool
+) -> None:
+    setup = Setup(
+        scenario=sweep_after_a_deletion,
+        factory=lambda: [
+            sp.Controller(App, make),
+            sp.Controller(Sweep, remove_homes_without_owner).reads(ConfigMap).needs(App, "list"),
+        ],
+    )
+    old = (("behind", "ADDED apps.test.example.com default/two #1"), ("kinds", "all"))
+    travel = Plan((Fault("restart", "step 4", old),))
+    with VirtualTimeRunner(setup, seed=0, workers=0) as runner:
+        reference = runner.reference()
+        findings = [f for f in reference.judge(travel, runner.run(travel)) if f.oracle == "destroyed"]
+        assert "configmaps default/home-one" in {finding.subject for finding in findings}
+        confirmed = runner.confirm(travel, findings)
+    assert any(finding.oracle == "destroyed" for finding in (confirmed.findings if confirmed else ())) == is_due

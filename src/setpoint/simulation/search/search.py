@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -181,7 +182,9 @@ class Search:
             if pre_deletion.steps:  # the next batch begins when the suspicious differences of this one are examined
                 remaining = BATCH if remaining is None else min(remaining, BATCH)
 
-            def next_plans(batch: list[Plan] = batch, remaining: int | None = remaining) -> Iterator[Plan]:
+            def next_plans(
+                source: Iterator[Plan] = source, batch: list[Plan] = batch, remaining: int | None = remaining
+            ) -> Iterator[Plan]:
                 while not self._is_over_budget() and (remaining is None or len(batch) < remaining):
                     plan = next(source, None)
                     if plan is None:
@@ -189,7 +192,9 @@ class Search:
                     batch.append(plan)
                     yield plan
 
+            handled = 0
             for plan, result in self._runs.results(next_plans(), looks=pre_deletion.steps):
+                handled += 1
                 tried += 1
                 if result.early:
                     impatient.append(plan)
@@ -202,6 +207,7 @@ class Search:
                     break
                 if (shorter := pre_deletion.about(plan, result)) is not None:
                     suspicious.append(shorter)
+            source = itertools.chain(batch[handled:], source)  # those under way when one failed
             if not failed and impatient:
                 patient, impatient = impatient, []
                 for plan, result in self._runs.results(patient, patient=True):
@@ -230,8 +236,9 @@ class Search:
     def _confirmed(
         self, plan: Plan, findings: list[Finding], identities: set[tuple[str, str]]
     ) -> Iterator[Counterexample]:
-        identities.update(finding.identity for finding in findings)
         confirmed = self._runs.confirm(plan, findings)
+        if confirmed is not None or not plan.starts_stale:  # other old lists may be the cause of the same deletion
+            identities.update(finding.identity for finding in findings)
         if confirmed is not None:
             yield self._counterexample(confirmed)
 
