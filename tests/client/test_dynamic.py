@@ -63,7 +63,7 @@ async def test_a_dynamic_object_is_changed_like_json_and_updated_like_any(connec
         {"op": "add", "path": "/metadata/labels", "value": {"l": "v"}},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": "3"},
         {"op": "remove", "path": "/other"},
-        {"op": "replace", "path": "/spec/parts", "value": [{"name": "p", "q": None, "new": True}]},
+        {"op": "add", "path": "/spec/parts/0/new", "value": True},
     ]
 
 

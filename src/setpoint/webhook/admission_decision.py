@@ -16,7 +16,6 @@ from setpoint.crd import CustomResource, Versions
 from setpoint.meta import DecodeError, Misfit, Object, Status, StatusCause, StatusDetails, decode_as_read, to_wire
 from setpoint.meta.json_values import json_equal
 from setpoint.meta.model_fields import has_free_json
-from setpoint.patch.json_diff import diff
 from setpoint.schema import validate
 from setpoint.schema.errors import FieldError, forbidden, to_aggregate_message
 from setpoint.webhook.admission import Admission, Function, Role
@@ -153,6 +152,8 @@ def patch_of(raw: bytes, obj: Object) -> list[dict[str, Any]]:
     equal = json_equal if has_free_json(type(obj)) else eq
     if equal is eq and pristine == obj:
         return []
+    from setpoint.patch.json_diff import diff  # most objects need no change
+
     document = msgspec.json.decode(raw)
     return diff(document, edited(document, to_wire(pristine), to_wire(obj), equal))
 

@@ -17,7 +17,6 @@ from setpoint.client.patches import edited
 from setpoint.crd import ConversionError, CustomResource, Versions
 from setpoint.crd.newest_version import newest_of
 from setpoint.meta import Object, Status, resource_of
-from setpoint.patch.json_diff import diff
 from setpoint.schema import validate
 from setpoint.webhook.admission import Admission, Role
 from setpoint.webhook.admission_decision import UNREADABLE, Misdirected, decide, invalid, status
@@ -104,11 +103,11 @@ class Translation:
         if not response.allowed and (misfit := self._misfit(request)) is not None:
             response.status = misfit
         if response.patch is not None:
-            from setpoint.patch import json_patch  # only requests for other versions need it
+            from setpoint.patch import json_diff, json_patch  # only requests for other versions need them
 
             changed = json_patch.apply(here, msgspec.json.decode(response.patch))
             wanted = edited(new, self._down(here), self._down(changed))
-            operations = diff(new, wanted)
+            operations = json_diff.diff(new, wanted)
             response.patch = msgspec.json.encode(operations) if operations else None
             response.patch_type = "JSONPatch" if operations else None
         return response
