@@ -157,7 +157,7 @@ class StatusWriter(Generic[K]):
             context.log.warning("a failure could not be reported in the status", extra={"error": describe(problem)})
 
     async def _write(self, draft: StatusDraft, obj: K, context: ContextReads, *, observed: bool) -> None:
-        onto = self._as_written(obj, context)
+        onto = self._as_written(obj, context) if context._writes else obj
         refusal: ApiError | None = None
         for attempt in range(TRIES):
             # A version that this reconcile has made by itself has no other writer's fields.

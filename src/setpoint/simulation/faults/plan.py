@@ -83,13 +83,6 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True):
         """The same plan with ``faults`` in place of its own."""
         return Plan(tuple(faults), self.seed, self.stop)
 
-    def with_fresh_lists(self) -> Plan:
-        """The same plan, in which processes start with lists that are up to date."""
-        return self.with_(
-            Fault(fault.kind, fault.at, tuple(detail for detail in fault.how if detail[0] != "behind"))
-            for fault in self.faults
-        )
-
     # -- on one line ---------------------------------------------------------------------------------------------------
 
     def token(self, code: str = "", scenario: str = "") -> str:

@@ -13,7 +13,7 @@ from setpoint.simulation.comparison.timestamped_names import NamePattern, find_n
 from setpoint.simulation.execution.in_process import run_in_process
 from setpoint.simulation.execution.worker_handle import SetupFailed
 from setpoint.simulation.execution.worker_pool import WorkerPool
-from setpoint.simulation.faults.plan import Plan, fault
+from setpoint.simulation.faults.plan import Fault, Plan, fault
 from setpoint.simulation.oracles.append_only_logs import AppendOnlyLogs
 from setpoint.simulation.oracles.catalog import rank_of
 from setpoint.simulation.oracles.determinism import find_first_difference
@@ -259,7 +259,11 @@ class VirtualTimeRunner:
         every start does sooner what it does later in the undisturbed run.
         """
         old = self.run(plan).controller_deletions
-        fresh = self.run(plan.with_fresh_lists()).controller_deletions
+        up_to_date = (
+            Fault(item.kind, item.at, tuple(detail for detail in item.how if detail[0] != "behind"))
+            for item in plan.faults
+        )
+        fresh = self.run(plan.with_(up_to_date)).controller_deletions
 
         def is_ordinary(subject: str) -> bool:
             steps = {step: counts[subject] for step, counts in old.items() if subject in counts}
